@@ -1,0 +1,37 @@
+# Two commands a fresh machine needs: `make demo` and `make test`. Everything lives in .venv and build/.
+PYTHON ?= python3
+BIN := .venv/bin
+CPP_SOURCES := CMakeLists.txt $(shell find cpp -name '*.hpp' -o -name '*.cpp')
+
+.PHONY: demo build test long-test lint sanitize clean
+
+demo: build
+	$(BIN)/treedgp demo
+
+test: build lint
+	$(BIN)/pytest -n 2 -m "not long"
+
+long-test: build
+	$(BIN)/pytest -n 2
+
+lint: .venv/ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python tools/check_includes.py
+
+build: .venv/built
+
+.venv/built: .venv/ready $(CPP_SOURCES)
+	$(BIN)/pip install -q --no-build-isolation --no-deps -e . -C cmake.define.TREEDGP_TESTING=ON
+	@touch $@
+
+.venv/ready: pyproject.toml
+	@$(PYTHON) tools/check_machine.py
+	$(PYTHON) -m venv .venv
+	$(BIN)/python tools/install_dependencies.py
+	@touch $@
+
+clean:
+	rm -rf .venv build

@@ -1,0 +1,94 @@
+// The Python module: conversion and shape checks only.
+#include "problem.hpp"
+#include "state.hpp"
+
+namespace treedgp::bind {
+
+std::vector<std::int64_t> flatten(const Counts& counts) {
+  std::vector<std::int64_t> out;
+  for (const MoveCount& c : counts.tree) out.insert(out.end(), {c.attempted, c.accepted});
+  for (const MoveCount& c : counts.steps) out.insert(out.end(), {c.attempted, c.accepted});
+  return out;
+}
+
+nb::dict start(const Problem& problem, std::uint64_t seed, std::uint32_t chain, bool prior_tree) {
+  Workspace ws;
+  Random rng(seed, chain);
+  rng.start_round(0);
+  return state_to_dict(initial_state(problem, prior_tree, ws, rng), problem);
+}
+
+nb::dict run(const Problem& problem, const nb::dict& state, std::uint64_t seed, std::uint32_t chain,
+             std::int64_t begin, std::int64_t end) {
+  Workspace ws;
+  State s = state_from_dict(state, problem, ws);
+  Random rng(seed, chain);
+  Draws kept;
+  Counts counts;
+  ws.failed_factorisations = 0;
+  {
+    nb::gil_scoped_release release;
+    run_rounds(s, problem, rng, begin, end, ws, kept, counts);
+  }
+  nb::dict out;
+  out["state"] = state_to_dict(s, problem);
+  out["draws"] = to_dict(std::move(kept), problem.spec.leaf.n_range, problem.data.m());
+  out["counts"] = to_numpy(flatten(counts), {n_tree_moves + n_steps, std::size_t{2}});
+  out["failed_factorisations"] = ws.failed_factorisations;
+  return out;
+}
+
+NewRows new_rows(const Problem& problem, const In<double>& x, const In<std::int32_t>& codes) {
+  if (x.ndim() != 2 || codes.ndim() != 2 || x.shape(0) != codes.shape(0) ||
+      static_cast<int>(x.shape(1)) != problem.data.q)
+    throw std::invalid_argument("predict: x (n, q) and codes (n, columns) must have the same n");
+  return {static_cast<int>(x.shape(0)), transposed(codes), transposed(x)};
+}
+
+// (3, draws, n): mean, variance of f, variance of a new observation.
+nb::object moments(const Problem& problem, const nb::dict& draws, std::int64_t begin, std::int64_t end,
+                   const In<double>& x, const In<std::int32_t>& codes) {
+  const DrawsIn in(draws, problem);
+  if (begin < 0 || end > in.view.n_draws || begin > end) throw std::invalid_argument("predict: no such draws");
+  const NewRows fresh = new_rows(problem, x, codes);
+  const std::size_t n = fresh.n, size = static_cast<std::size_t>(end - begin) * n;
+  std::vector<double> out(3 * size);
+  {
+    nb::gil_scoped_release release;
+    Workspace ws;
+    for (std::int64_t d = begin; d < end; ++d) {
+      double* row = out.data() + static_cast<std::size_t>(d - begin) * n;
+      predict_moments(problem, in.view, d, fresh, static_cast<int>(codes.shape(1)), ws, row, row + size, row + 2 * size);
+    }
+  }
+  return to_numpy(std::move(out), {3, static_cast<std::size_t>(end - begin), n});
+}
+
+// mean (n), noise variance (n), covariance of f (n, n) of one draw.
+nb::tuple joint(const Problem& problem, const nb::dict& draws, std::int64_t draw, const In<double>& x,
+                const In<std::int32_t>& codes) {
+  const DrawsIn in(draws, problem);
+  if (draw < 0 || draw >= in.view.n_draws) throw std::invalid_argument("predict: no such draw");
+  const NewRows fresh = new_rows(problem, x, codes);
+  const std::size_t n = fresh.n;
+  std::vector<double> mean(n), noise(n), cov(n * n);
+  {
+    nb::gil_scoped_release release;
+    Workspace ws;
+    predict_joint(problem, in.view, draw, fresh, static_cast<int>(codes.shape(1)), ws, mean.data(), noise.data(),
+                  cov.data());
+  }
+  return nb::make_tuple(to_numpy(std::move(mean), {n}), to_numpy(std::move(noise), {n}), to_numpy(std::move(cov), {n, n}));
+}
+
+}  // namespace treedgp::bind
+
+NB_MODULE(_core, m) {
+  using namespace treedgp::bind;
+  bind_problem(m);
+  m.def("isa", [] { return treedgp::kernel::ops().name; }, "The instruction set the leaf kernel runs on.");
+  m.def("start", &start, nb::arg("problem"), nb::arg("seed"), nb::arg("chain"), nb::arg("prior_tree"));
+  m.def("run", &run, nb::arg("problem"), nb::arg("state"), nb::arg("seed"), nb::arg("chain"), nb::arg("begin"), nb::arg("end"));
+  m.def("moments", &moments, nb::arg("problem"), nb::arg("draws"), nb::arg("begin"), nb::arg("end"), nb::arg("x"), nb::arg("codes"));
+  m.def("joint", &joint, nb::arg("problem"), nb::arg("draws"), nb::arg("draw"), nb::arg("x"), nb::arg("codes"));
+}

@@ -1,0 +1,119 @@
+// The model and the data, from Python.
+#pragma once
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include "arrays.hpp"
+
+namespace treedgp::bind {
+
+inline Problem make_problem(const Spec& spec, kernel::Family family, bool linear_mean, int min_leaf,
+                            const In<double>& x, const In<double>& z, const In<std::int32_t>& codes,
+                            const std::vector<bool>& categorical, const std::vector<int>& sizes, bool prior_only) {
+  if (x.ndim() != 2 || z.ndim() != 1 || codes.ndim() != 2 || z.shape(0) != x.shape(0) || codes.shape(0) != x.shape(0))
+    throw std::invalid_argument("problem: x (n, q), z (n) and codes (n, columns) must have the same n");
+  if (categorical.size() != codes.shape(1) || sizes.size() != codes.shape(1))
+    throw std::invalid_argument("problem: categorical and sizes need one entry per column of codes");
+  const int n = static_cast<int>(x.shape(0)), q = static_cast<int>(x.shape(1));
+  const int n_range = spec.leaf.n_range;
+  if (n_range != 0 && n_range != 1 && n_range != q)
+    throw std::invalid_argument("problem: n_range must be 0, 1 or the number of leaf columns");
+  if (min_leaf < 1) throw std::invalid_argument("problem: min_leaf must be at least 1");
+
+  LeafData data{n, q, linear_mean, family, transposed(x), Vector(z.data(), z.data() + n), prior_only};
+  std::vector<SplitColumn> columns(codes.shape(1));
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    columns[c] = {categorical[c], sizes[c], std::vector<int>(n)};
+    for (int i = 0; i < n; ++i) {
+      const int code = codes.data()[i * columns.size() + c];
+      if (code < 0 || code >= sizes[c]) throw std::invalid_argument("problem: a code lies outside 0 .. size - 1");
+      columns[c].code[i] = code;
+    }
+  }
+  Matrix design;
+  if (spec.coefficients == CoefficientKind::flat) {
+    design = Matrix(n, data.m());
+    for (int j = 0; j < data.m(); ++j)
+      for (int i = 0; i < n; ++i) design(i, j) = data.design(i, j);
+    if (!full_column_rank(design))
+      throw std::invalid_argument("problem: under the flat prior the design must have full column rank");
+  }
+  return {spec, Partitioner(std::move(columns), n, min_leaf, std::move(design)), std::move(data)};
+}
+
+inline void bind_problem(nb::module_& m) {
+  nb::class_<ScalarPrior>(m, "ScalarPrior", "Mixture of G(shape, rate); rate 0 is an atom at shape.")
+      .def("__init__",
+           [](ScalarPrior* self, const std::vector<std::tuple<double, double, double>>& components) {
+             std::vector<ScalarPrior::Component> list;
+             for (const auto& [weight, shape, rate] : components) list.push_back({weight, shape, rate});
+             new (self) ScalarPrior(std::move(list));
+           })
+      .def("log_p", &ScalarPrior::log_p);
+  nb::class_<SplitPrior>(m, "SplitPrior")
+      .def_rw("alpha", &SplitPrior::alpha)
+      .def_rw("beta", &SplitPrior::beta)
+      .def_rw("max_depth", &SplitPrior::max_depth);
+  nb::class_<LimitingPrior>(m, "LimitingPrior")
+      .def_rw("allowed", &LimitingPrior::allowed)
+      .def_rw("gamma", &LimitingPrior::gamma)
+      .def_rw("theta1", &LimitingPrior::theta1)
+      .def_rw("theta2", &LimitingPrior::theta2)
+      .def("p_linear", &LimitingPrior::p_linear);
+  nb::class_<LeafPrior>(m, "LeafPrior")
+      .def_rw("n_range", &LeafPrior::n_range)
+      .def_rw("range", &LeafPrior::range)
+      .def_rw("nugget", &LeafPrior::nugget)
+      .def_rw("limiting", &LeafPrior::limiting)
+      .def_rw("tau2_random", &LeafPrior::tau2_random)
+      .def_rw("tau2_value", &LeafPrior::tau2_value);
+  nb::class_<InverseGammaPrior>(m, "InverseGammaPrior")
+      .def_rw("a", &InverseGammaPrior::a)
+      .def_rw("g", &InverseGammaPrior::g)
+      .def_rw("learned", &InverseGammaPrior::learned)
+      .def_rw("rate_a", &InverseGammaPrior::rate_a)
+      .def_rw("rate_g", &InverseGammaPrior::rate_g);
+  nb::class_<Schedule>(m, "Schedule")
+      .def_prop_rw(
+          "weights", [](const Schedule& s) { return std::vector<double>(s.weights.begin(), s.weights.end()); },
+          [](Schedule& s, const std::vector<double>& w) {
+            if (w.size() != n_tree_moves) throw std::invalid_argument("schedule: weights needs one entry per tree move");
+            std::copy(w.begin(), w.end(), s.weights.begin());
+          })
+      .def_rw("tree_moves", &Schedule::tree_moves)
+      .def_rw("range_moves", &Schedule::range_moves)
+      .def_rw("nugget_moves", &Schedule::nugget_moves)
+      .def_rw("tune", &Schedule::tune)
+      .def_rw("thin", &Schedule::thin)
+      .def_rw("anneal", &Schedule::anneal);
+  nb::enum_<CoefficientKind>(m, "CoefficientKind")
+      .value("hierarchical", CoefficientKind::hierarchical)
+      .value("flat", CoefficientKind::flat)
+      .value("fixed", CoefficientKind::fixed);
+  nb::enum_<kernel::Family>(m, "Family")
+      .value("gaussian", kernel::Family::gaussian)
+      .value("matern12", kernel::Family::matern12)
+      .value("matern32", kernel::Family::matern32)
+      .value("matern52", kernel::Family::matern52);
+  nb::class_<Spec>(m, "Spec")
+      .def(nb::init<>())
+      .def_rw("split", &Spec::split)
+      .def_rw("leaf", &Spec::leaf)
+      .def_rw("coefficients", &Spec::coefficients)
+      .def_rw("sigma2", &Spec::sigma2)
+      .def_rw("tau2", &Spec::tau2)
+      .def_rw("schedule", &Spec::schedule);
+  nb::class_<Problem>(m, "Problem", "Model and data; immutable, shared by chains.")
+      .def("__init__",
+           [](Problem* self, const Spec& spec, kernel::Family family, bool linear_mean, int min_leaf,
+              const In<double>& x, const In<double>& z, const In<std::int32_t>& codes,
+              const std::vector<bool>& categorical, const std::vector<int>& sizes, bool prior_only) {
+             new (self) Problem(make_problem(spec, family, linear_mean, min_leaf, x, z, codes, categorical, sizes,
+                                             prior_only));
+           },
+           nb::kw_only(), nb::arg("spec"), nb::arg("family"), nb::arg("linear_mean"), nb::arg("min_leaf"),
+           nb::arg("x"), nb::arg("z"), nb::arg("codes"), nb::arg("categorical"), nb::arg("sizes"),
+           nb::arg("prior_only") = false);
+}
+
+}  // namespace treedgp::bind

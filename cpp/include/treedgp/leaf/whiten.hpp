@@ -1,0 +1,120 @@
+// What the data say of a leaf given (d, b, g): the triangular factor of the whitened [F z] and log|K|.
+// Everything about beta, sigma2 and the marginal likelihood follows from these in O(m^3).
+#pragma once
+#include <limits>
+#include <memory>
+
+#include "treedgp/kernel/buffer.hpp"
+#include "treedgp/kernel/ops.hpp"
+#include "treedgp/leaf/params.hpp"
+
+namespace treedgp {
+
+// Leaf inputs and response. x is scaled to about [0, 1].
+struct LeafData {
+  int n = 0, q = 0;
+  bool linear_mean = true;
+  kernel::Family family = kernel::Family::gaussian;
+  Vector x;                 // (q, n): each column contiguous
+  Vector z;                 // (n)
+  bool prior_only = false;  // leaves see no data: the chain then samples the prior
+
+  int m() const { return linear_mean ? q + 1 : 1; }
+  double design(int i, int j) const { return j == 0 ? 1.0 : x[static_cast<std::size_t>(j - 1) * n + i]; }
+};
+
+// R of [F z] = L Q R, K = L L'. Its last column is z's.
+struct Whitened {
+  Matrix r;            // (m+1, m+1) upper triangular
+  double log_det = 0;  // log|K|; NaN if K did not factorise
+  int n = 0;
+};
+
+// The part that does not depend on g, so that a nugget move need not rebuild it.
+struct Basis {
+  kernel::Buffer kstar;  // GP leaf: K*, lower triangle in panels
+  Matrix r;              // linear leaf: R for K = I
+};
+using BasisPtr = std::shared_ptr<const Basis>;
+
+// Scratch memory of one chain.
+struct Workspace {
+  kernel::Buffer xs, noise, factor, extra;
+  long failed_factorisations = 0;
+};
+
+// Columns the correlation sees, scaled so that r^2 is a plain sum of squares: (dims, np). Returns dims.
+inline int scale_inputs(const LeafData& data, const std::vector<int>& rows, const LeafParams& p, int np,
+                        kernel::Buffer& xs) {
+  xs.reserve(static_cast<std::size_t>(data.q) * np);
+  int dims = 0;
+  for (int c = 0; c < data.q; ++c) {
+    const int i = p.d.size() == 1 ? 0 : c;
+    if (!p.b[i]) continue;
+    const double scale = data.family == kernel::Family::gaussian ? 1 / std::sqrt(p.d[i]) : 1 / p.d[i];
+    const double* from = data.x.data() + static_cast<std::size_t>(c) * data.n;
+    double* to = xs.data() + static_cast<std::size_t>(dims++) * np;
+    for (std::size_t r = 0; r < rows.size(); ++r) to[r] = from[rows[r]] * scale;
+    for (int r = static_cast<int>(rows.size()); r < np; ++r) to[r] = 0;
+  }
+  return dims;
+}
+
+// [F z]' as the first m + 1 extra rows of the factorisation; the rest of their panels is 0.
+inline void write_design(const LeafData& data, const std::vector<int>& rows, int np, int width, double* extra) {
+  const int m = data.m(), n = static_cast<int>(rows.size());
+  std::fill_n(extra, kernel::extra_size(m + 1, np, width), 0.0);
+  for (int j = 0; j <= m; ++j)
+    for (int i = 0; i < n; ++i)
+      kernel::extra_at(extra, np, width, j, i) = j < m ? data.design(rows[i], j) : data.z[rows[i]];
+}
+
+inline BasisPtr make_basis(const LeafData& data, const std::vector<int>& rows, const LeafParams& p, Workspace& ws) {
+  auto basis = std::make_shared<Basis>();
+  const int n = static_cast<int>(rows.size());
+  if (data.prior_only) return basis;
+  if (p.linear()) {
+    Matrix fz(n, data.m() + 1);
+    for (int j = 0; j < fz.cols; ++j)
+      for (int i = 0; i < n; ++i) fz(i, j) = j < data.m() ? data.design(rows[i], j) : data.z[rows[i]];
+    basis->r = triangularise(std::move(fz));
+  } else {
+    const auto& ops = kernel::ops();
+    const int np = kernel::panel_rows(n, ops.width);
+    const int dims = scale_inputs(data, rows, p, np, ws.xs);
+    basis->kstar.reserve(kernel::triangle_size(np, ops.width));
+    ops.correlate(data.family, ws.xs.data(), dims, n, np, basis->kstar.data());
+  }
+  return basis;
+}
+
+inline Whitened whiten(const LeafData& data, const std::vector<int>& rows, const LeafParams& p, const Basis& basis,
+                       Workspace& ws) {
+  const int n = static_cast<int>(rows.size()), size = data.m() + 1;
+  if (data.prior_only) return {Matrix(size, size), 0, 0};
+  Whitened out{Matrix(size, size), 0, n};
+  if (p.linear()) {
+    const double scale = 1 / std::sqrt(1 + p.g);
+    for (std::size_t i = 0; i < out.r.values.size(); ++i) out.r.values[i] = basis.r.values[i] * scale;
+    out.log_det = n * std::log1p(p.g);
+    return out;
+  }
+  const auto& ops = kernel::ops();
+  const int np = kernel::panel_rows(n, ops.width);
+  ws.noise.reserve(np);
+  for (int i = 0; i < np; ++i) ws.noise.data()[i] = i < n ? p.g : 0;
+  ws.factor.reserve(kernel::triangle_size(np, ops.width));
+  const auto extra_size = kernel::extra_size(size, np, ops.width);
+  ws.extra.reserve(extra_size);
+  write_design(data, rows, np, ops.width, ws.extra.data());
+  const int panels = kernel::panel_rows(size, ops.width) / ops.width;
+  out.log_det = 2 * ops.factor(basis.kstar.data(), ws.noise.data(), np, ws.factor.data(), ws.extra.data(), panels);
+  if (std::isnan(out.log_det)) {
+    ++ws.failed_factorisations;
+    return out;
+  }
+  ops.orthogonalise(ws.extra.data(), np, size, out.r.values.data());
+  return out;
+}
+
+}  // namespace treedgp

@@ -1,0 +1,83 @@
+// The Metropolis-Hastings-Green ratio, in named terms, and the one place that decides.
+#pragma once
+#include <cmath>
+#include <optional>
+
+#include "treedgp/state/state.hpp"
+
+namespace treedgp {
+
+struct LogRatio {
+  double likelihood = 0, tree_prior = 0, rule_prior = 0, params_prior = 0;  // of the target: next less now
+  double q_forward = 0, q_reverse = 0;                                      // log proposal probabilities
+  double log_jacobian = 0;
+
+  double total(double anneal) const {
+    return anneal * likelihood + tree_prior + rule_prior + params_prior + q_reverse - q_forward + log_jacobian;
+  }
+};
+
+// A NaN ratio compares false: rejected.
+template <class Rng>
+bool accept(const LogRatio& ratio, double anneal, Rng& rng) {
+  return std::log(rng.uniform()) < ratio.total(anneal);
+}
+
+// The next state, as what it changes: the tree, and leaves first .. first + removed - 1.
+// A move that does not apply proposes nothing.
+struct Proposal {
+  NodePtr tree;
+  int first, removed;
+  std::vector<Leaf> leaves;
+  LogRatio ratio;
+};
+
+inline void commit(State& s, Proposal&& p) {
+  s.tree = std::move(p.tree);
+  const auto at = s.leaves.begin() + p.first;
+  if (p.removed == static_cast<int>(p.leaves.size())) {
+    std::move(p.leaves.begin(), p.leaves.end(), at);
+    return;
+  }
+  const auto gap = s.leaves.erase(at, at + p.removed);
+  s.leaves.insert(gap, std::make_move_iterator(p.leaves.begin()), std::make_move_iterator(p.leaves.end()));
+}
+
+inline std::span<const Leaf> leaves_below(const State& s, const Position& where) {
+  return {s.leaves.data() + where.first_leaf, static_cast<std::size_t>(where.node->n_leaves)};
+}
+
+// The proposal that puts `subtree` with `leaves` at `where`, with the target's terms of its ratio. The
+// structure and rules of every node below count: they depend on the rows the node now holds.
+inline Proposal replace_subtree(const State& s, const Problem& problem, const Position& where,
+                                const NodePtr& subtree, std::vector<Leaf> leaves) {
+  const auto old = leaves_below(s, where);
+  const SplitPrior& split = problem.spec.split;
+  LogRatio ratio{
+      .likelihood = log_marginals(problem, leaves, s.hyper) - log_marginals(problem, old, s.hyper),
+      .tree_prior = log_structure(split, subtree, where.depth) - log_structure(split, where.node, where.depth),
+      .rule_prior = log_rules(subtree) - log_rules(where.node),
+      .params_prior = log_params(problem, leaves, s.hyper) - log_params(problem, old, s.hyper)};
+  return {graft(s.tree, where, subtree), where.first_leaf, where.node->n_leaves, std::move(leaves), ratio};
+}
+
+// The old leaves' parameters, position by position, on the rows of the new subtree's leaves.
+inline std::vector<Leaf> refit_leaves(const State& s, const Problem& problem, Workspace& ws, const Position& where,
+                                      const NodePtr& subtree) {
+  const auto before = treedgp::leaves(where.node), after = treedgp::leaves(subtree);
+  std::vector<Leaf> next;
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    const Leaf& old = s.leaves[where.first_leaf + i];
+    const Region& region = *after[i].node->region;
+    const bool same_rows = region.rows == before[i].node->region->rows;
+    next.push_back(same_rows ? old : fit_leaf(problem, ws, region, old.params));
+  }
+  return next;
+}
+
+// log(1/n): one of n, uniformly.
+inline double log_one_of(std::size_t n) { return -std::log(static_cast<double>(n)); }
+
+const double log_half = std::log(0.5);
+
+}  // namespace treedgp

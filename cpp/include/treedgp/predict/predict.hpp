@@ -1,0 +1,54 @@
+// Predictive moments of f at new rows, one draw at a time.
+#pragma once
+#include "treedgp/predict/leaf_predictor.hpp"
+#include "treedgp/predict/route.hpp"
+
+namespace treedgp {
+
+// Calls visit(predictor, rows) for each leaf of a draw that holds new rows.
+template <class Visit>
+void predict_leaves(const Problem& problem, const DrawsView& draws, std::int64_t draw, const NewRows& fresh,
+                    int n_columns, Workspace& ws, Visit&& visit) {
+  const Router router(draws, draw, n_columns);
+  const Hyper hyper = draws.hyper_of(draw);
+  std::vector<std::vector<int>> train(router.n_leaves()), test(router.n_leaves());
+  for (int i = 0; i < problem.data.n; ++i)
+    train[router.leaf(problem.partitioner, [&](int c) { return problem.partitioner.column(c).code[i]; })].push_back(i);
+  for (int i = 0; i < fresh.n; ++i)
+    test[router.leaf(problem.partitioner, [&](int c) { return fresh.code[static_cast<std::size_t>(c) * fresh.n + i]; })]
+        .push_back(i);
+  for (int l = 0; l < router.n_leaves(); ++l) {
+    if (test[l].empty()) continue;
+    const std::int64_t leaf = draws.first_leaf(draw) + l;
+    const LeafParams params = draws.params(leaf);
+    visit(LeafPredictor(problem, train[l], params, draws.sigma2[leaf], hyper, fresh, test[l], ws), test[l]);
+  }
+}
+
+// mean, var_f, var_y: (n) each, of draw `draw`.
+inline void predict_moments(const Problem& problem, const DrawsView& draws, std::int64_t draw, const NewRows& fresh,
+                            int n_columns, Workspace& ws, double* mean, double* var_f, double* var_y) {
+  predict_leaves(problem, draws, draw, fresh, n_columns, ws, [&](const LeafPredictor& leaf, const std::vector<int>& at) {
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      mean[at[i]] = leaf.mean(i);
+      var_f[at[i]] = leaf.var_f(i);
+      var_y[at[i]] = var_f[at[i]] + leaf.noise();
+    }
+  });
+}
+
+// mean (n), noise (n), and the covariance of f (n, n): rows in different leaves are independent given the draw.
+inline void predict_joint(const Problem& problem, const DrawsView& draws, std::int64_t draw, const NewRows& fresh,
+                          int n_columns, Workspace& ws, double* mean, double* noise, double* cov) {
+  const std::size_t n = fresh.n;
+  std::fill_n(cov, n * n, 0.0);
+  predict_leaves(problem, draws, draw, fresh, n_columns, ws, [&](const LeafPredictor& leaf, const std::vector<int>& at) {
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      mean[at[i]] = leaf.mean(i);
+      noise[at[i]] = leaf.noise();
+      for (std::size_t j = 0; j <= i; ++j) cov[at[i] * n + at[j]] = cov[at[j] * n + at[i]] = leaf.cov_f(i, j);
+    }
+  });
+}
+
+}  // namespace treedgp

@@ -1,0 +1,103 @@
+// One round, in order: tree moves; ranges and nuggets of each leaf; sigma2, beta, tau2 of each leaf; what the
+// leaves share.
+#pragma once
+#include <stdexcept>
+
+#include "treedgp/moves/change.hpp"
+#include "treedgp/moves/grow.hpp"
+#include "treedgp/moves/nugget.hpp"
+#include "treedgp/moves/prune.hpp"
+#include "treedgp/moves/range.hpp"
+#include "treedgp/moves/rotate.hpp"
+#include "treedgp/moves/shift.hpp"
+#include "treedgp/moves/swap.hpp"
+#include "treedgp/round/hierarchical.hpp"
+#include "treedgp/round/leaf_draws.hpp"
+
+namespace treedgp {
+
+template <class Rng>
+std::optional<Proposal> propose_tree_move(TreeMove move, const State& s, const Problem& problem, Workspace& ws,
+                                          Rng& rng) {
+  switch (move) {
+    case TreeMove::grow: return propose_grow(s, problem, ws, rng);
+    case TreeMove::prune: return propose_prune(s, problem, ws, rng);
+    case TreeMove::change: return propose_change(s, problem, ws, rng);
+    case TreeMove::shift: return propose_shift(s, problem, ws, rng);
+    case TreeMove::swap: return propose_swap(s, problem, ws, rng);
+    case TreeMove::rotate: return propose_rotate(s, problem, ws, rng);
+  }
+  return std::nullopt;
+}
+
+template <class Rng>
+bool decide(State& s, Proposal&& proposal, const Tempo& tempo, Rng& rng) {
+  const bool accepted = accept(proposal.ratio, tempo.anneal, rng);
+  if (accepted) commit(s, std::move(proposal));
+  return accepted;
+}
+
+template <class Rng>
+void move_tree(State& s, const Problem& problem, Workspace& ws, const Tempo& tempo, Counts& counts, Rng& rng) {
+  const auto move = static_cast<TreeMove>(rng.pick_weighted(problem.spec.schedule.weights));
+  auto proposal = propose_tree_move(move, s, problem, ws, rng);
+  counts.tree[static_cast<int>(move)].add(proposal && decide(s, std::move(*proposal), tempo, rng));
+}
+
+template <class Rng>
+void move_leaves(State& s, const Problem& problem, Workspace& ws, const Tempo& tempo, Counts& counts, Rng& rng) {
+  const Schedule& schedule = problem.spec.schedule;
+  auto play = [&](auto&& propose, Step step, const Region& region, int index) {
+    bool walked = false;
+    const bool accepted = decide(s, propose(s, problem, ws, region, index, rng, walked), tempo, rng);
+    counts.steps[step].add(accepted);
+    if (walked) tempo.adapt(s.log_step[step], accepted);
+  };
+  const auto positions = leaves(s.tree);
+  for (int i = 0; i < static_cast<int>(positions.size()); ++i) {
+    const Region& region = *positions[i].node->region;
+    if (problem.spec.leaf.n_range > 0)
+      for (int t = 0; t < schedule.range_moves; ++t) play(propose_range<Rng>, range_step, region, i);
+    if (!problem.spec.leaf.nugget.fixed())
+      for (int t = 0; t < schedule.nugget_moves; ++t) play(propose_nugget<Rng>, nugget_step, region, i);
+  }
+}
+
+template <class Rng>
+void play_round(State& s, const Problem& problem, Workspace& ws, const Tempo& tempo, Counts& counts, Rng& rng) {
+  if (problem.spec.split.alpha > 0)
+    for (int t = 0; t < problem.spec.schedule.tree_moves; ++t) move_tree(s, problem, ws, tempo, counts, rng);
+  move_leaves(s, problem, ws, tempo, counts, rng);
+  for (Leaf& leaf : s.leaves) draw_leaf(leaf, problem, s.hyper, ws, rng);
+  draw_hyper(s, problem.spec, tempo, counts, rng);
+}
+
+// A state drawn from the prior: the tree (or the root alone), every leaf's parameters, hyperparameters at
+// their start values. A leaf whose K does not factorise is drawn again.
+template <class Rng>
+State initial_state(const Problem& problem, bool prior_tree, Workspace& ws, Rng& rng) {
+  const Spec& spec = problem.spec;
+  const int m = problem.data.m();
+  State s;
+  s.hyper.beta0.assign(m, 0);
+  s.hyper.set_w_inv(Matrix::identity(m));
+  s.hyper.a_sigma = spec.sigma2.a;
+  s.hyper.g_sigma = spec.sigma2.g;
+  s.hyper.a_tau = spec.tau2.a;
+  s.hyper.g_tau = spec.tau2.g;
+  s.log_step.fill(0);
+  const RegionPtr root = problem.partitioner.root();
+  s.tree = prior_tree ? draw_tree(rng, spec.split, problem.partitioner, root) : make_leaf(root);
+  for (const Position& p : leaves(s.tree)) {
+    Leaf leaf;
+    int attempts = 0;
+    do {
+      if (++attempts > 1000) throw std::runtime_error("no draw from the prior gives a positive definite correlation");
+      leaf = fit_leaf(problem, ws, *p.node->region, spec.leaf.draw(rng, s.hyper));
+    } while (!std::isfinite(log_marginal(problem, leaf, s.hyper)));
+    s.leaves.push_back(std::move(leaf));
+  }
+  return s;
+}
+
+}  // namespace treedgp

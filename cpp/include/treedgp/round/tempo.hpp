@@ -1,0 +1,45 @@
+// What depends on the round's number (annealing and step adaptation, both in tuning only), and the counts.
+#pragma once
+#include <cmath>
+#include <cstdint>
+
+#include "treedgp/state/state.hpp"
+
+namespace treedgp {
+
+struct Tempo {
+  double anneal = 1;  // power of the marginal likelihood in tree, range and nugget moves
+  double gain = 0;    // of the step adaptation; 0 when drawing
+
+  // Robbins-Monro towards 44% acceptance, the optimum of a scalar random walk.
+  void adapt(double& log_step, bool accepted) const {
+    if (gain > 0) log_step = std::clamp(log_step + gain * ((accepted ? 1 : 0) - 0.44), -7.0, 3.0);
+  }
+};
+
+// Rounds count from 0. The power rises geometrically from 0.03 to 1 over the first two thirds of tuning;
+// adaptation restarts there.
+inline Tempo tempo_of(std::int64_t round, const Schedule& schedule) {
+  constexpr double coldest = 0.03;
+  if (round >= schedule.tune) return {};
+  const std::int64_t annealed = schedule.anneal ? schedule.tune * std::int64_t{2} / 3 : 0;
+  const std::int64_t since = round < annealed ? round : round - annealed;
+  const double gain = std::pow(1.0 + since, -0.6);
+  if (round >= annealed) return {1, gain};
+  return {std::pow(coldest, 1 - static_cast<double>(round) / annealed), gain};
+}
+
+struct MoveCount {
+  std::int64_t attempted = 0, accepted = 0;
+  void add(bool was_accepted) {
+    ++attempted;
+    accepted += was_accepted;
+  }
+};
+
+struct Counts {
+  std::array<MoveCount, n_tree_moves> tree;
+  std::array<MoveCount, n_steps> steps;  // range, nugget: both kinds of step
+};
+
+}  // namespace treedgp

@@ -1,0 +1,2 @@
+#define TREEDGP_ISA_NAME avx2
+#include "impl.hpp"

@@ -1,0 +1,2 @@
+#define TREEDGP_ISA_NAME avx512
+#include "impl.hpp"

@@ -1,0 +1,2 @@
+#define TREEDGP_ISA_NAME baseline
+#include "impl.hpp"

@@ -1,0 +1,123 @@
+// Blocked Cholesky factorisation that takes extra rows along: factoring [K; A] leaves [L; A L^-T].
+#pragma once
+#include "simd.hpp"
+
+namespace treedgp::kernel {
+namespace {
+
+// One panel of W rows on its way through the factorisation: read from `in` (K* or an extra panel), written to `out`.
+struct Panel {
+  const double* in;
+  double* out;  // columns before k already hold L
+};
+
+// acc[m][c] -= sum_{t<k} out_m[t] * pivot[t, c]: an (M*W, W) outer-product tile held in registers.
+template <int M>
+TREEDGP_INLINE void subtract_product(const Panel* a, const double* pivot, int k, V (*acc)[W]) {
+  for (int t = 0; t < k; ++t) {
+    V x[M];
+    for (int m = 0; m < M; ++m) x[m] = load(a[m].out + t * W);
+    TREEDGP_UNROLL
+    for (int c = 0; c < W; ++c) {
+      TREEDGP_UNROLL
+      for (int m = 0; m < M; ++m) acc[m][c] -= x[m] * pivot[t * W + c];
+    }
+  }
+}
+
+template <int M>
+TREEDGP_INLINE void load_columns(const Panel* a, int k, V (*acc)[W]) {
+  TREEDGP_UNROLL
+  for (int m = 0; m < M; ++m) {
+    TREEDGP_UNROLL
+    for (int c = 0; c < W; ++c) acc[m][c] = load(a[m].in + (k + c) * W);
+  }
+}
+
+// Columns k .. k+W-1 of M panels: subtract what earlier columns explain, then solve against the diagonal block.
+template <int M>
+void solve_panels(const Panel* a, const double* pivot, int k, const double* diagonal) {
+  V acc[M][W];
+  load_columns<M>(a, k, acc);
+  subtract_product<M>(a, pivot, k, acc);
+  TREEDGP_UNROLL
+  for (int c = 0; c < W; ++c) {
+    TREEDGP_UNROLL
+    for (int m = 0; m < M; ++m) {
+      TREEDGP_UNROLL
+      for (int t = 0; t < c; ++t) acc[m][c] -= acc[m][t] * diagonal[t * W + c];
+      acc[m][c] *= diagonal[c * W + c];
+      store(a[m].out + (k + c) * W, acc[m][c]);
+    }
+  }
+}
+
+// sum of log x over many x with few logarithms.
+struct LogProduct {
+  double sum = 0, product = 1;
+
+  void times(double x) {  // 0 < x < 1.4e154, a square root: no overflow from within these bounds
+    product *= x;
+    if (product > 1e-100 && product < 1e100) return;
+    sum += log(product);
+    product = 1;
+  }
+  double log_total() const { return sum + log(product); }
+};
+
+// Factors a diagonal block d (W, W), column-major; false when not positive definite. Writes L to `out` and leaves it
+// in d with reciprocals on the diagonal, as solve_panels wants it.
+TREEDGP_INLINE bool factor_block(double* d, const double* noise, double* out, LogProduct& determinant) {
+  for (int c = 0; c < W; ++c) {
+    const double p = d[c * W + c] + noise[c];
+    if (!(p >= 2.2250738585072014e-308)) return false;  // smallest normal: its reciprocal is finite
+    const double inverse = 1 / p, l = sqrt(p);  // later columns wait for 1 / p only, not for the root
+    const V column = load(d + c * W);
+    for (int t = c + 1; t < W; ++t) store(d + t * W, load(d + t * W) - column * (d[c * W + t] * inverse));
+    const double reciprocal = l * inverse;
+    store(d + c * W, column * reciprocal);
+    store(out + c * W, column * reciprocal);
+    d[c * W + c] = reciprocal;
+    out[c * W + c] = l;
+    determinant.times(l);
+  }
+  return true;
+}
+
+double factor(const double* kstar, const double* noise, int np, double* L, double* extra, int ne) {
+  const int blocks = np / W;
+  LogProduct determinant;
+  for (int b = 0; b < blocks; ++b) {
+    const int k = b * W;
+    double* pivot = L + panel_start(b);
+    const Panel own = {kstar + panel_start(b), pivot};
+    V acc[1][W];
+    load_columns<1>(&own, k, acc);
+    subtract_product<1>(&own, pivot, k, acc);
+    alignas(64) double d[W * W];
+    for (int c = 0; c < W; ++c) store(d + c * W, acc[0][c]);
+    if (!factor_block(d, noise + k, pivot + k * W, determinant)) return NAN;
+
+    Panel a[MR];
+    int r = b + 1;  // the next panel below; from `blocks` on, extra panels
+    const auto take = [&](int count) {
+      for (int m = 0; m < count; ++m, ++r) {
+        if (r < blocks) {
+          a[m] = {kstar + panel_start(r), L + panel_start(r)};
+        } else {
+          double* e = extra + static_cast<Index>(r - blocks) * np * W;
+          a[m] = {e, e};
+        }
+      }
+      return a;
+    };
+    int left = blocks + ne - r;
+    for (; left >= MR; left -= MR) solve_panels<MR>(take(MR), pivot, k, d);
+    for (; left >= 2; left -= 2) solve_panels<2>(take(2), pivot, k, d);
+    if (left == 1) solve_panels<1>(take(1), pivot, k, d);
+  }
+  return determinant.log_total();
+}
+
+}  // namespace
+}  // namespace treedgp::kernel

@@ -1,0 +1,120 @@
+// treedgp._testing.kernel: the leaf kernel by instruction-set name, on its own padded layouts (treedgp/kernel/ops.hpp).
+// Outputs start as NaN, so a test sees an element the kernel forgot to write.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "treedgp/kernel/buffer.hpp"
+#include "treedgp/kernel/ops.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace treedgp::kernel;
+
+namespace {
+
+using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Output = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
+
+const Ops& table(const std::string& isa) {
+  const Ops* found = find(isa.c_str());
+  if (!found) throw std::invalid_argument("expected an instruction set this machine runs, got '" + isa + "'");
+  return *found;
+}
+
+void expect(bool ok, const std::string& what) {
+  if (!ok) throw std::invalid_argument("expected " + what);
+}
+
+Buffer unwritten(std::size_t n) {
+  Buffer b(n);
+  std::fill_n(b.data(), n, std::numeric_limits<double>::quiet_NaN());
+  return b;
+}
+
+template <class Array>
+Buffer copy_in(const Array& a) {
+  Buffer b(a.size());
+  std::copy_n(a.data(), a.size(), b.data());
+  return b;
+}
+
+Output copy_out(const Buffer& b) {
+  double* data = new double[b.size()];
+  std::copy_n(b.data(), b.size(), data);
+  nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<double*>(p); });
+  return Output(data, {b.size()}, owner);
+}
+
+std::vector<std::string> isas() {
+  std::vector<std::string> names;
+  for (const char* name : {"scalar", "baseline", "avx2", "avx512"})
+    if (find(name)) names.emplace_back(name);
+  return names;
+}
+
+Output correlate(const std::string& isa, int family, Matrix xs, int n) {
+  const Ops& k = table(isa);
+  const int dims = static_cast<int>(xs.shape(0)), np = static_cast<int>(xs.shape(1));
+  expect(np == panel_rows(n, k.width), "xs of shape (dims, padded n)");
+  const Buffer in = copy_in(xs);
+  Buffer kstar = unwritten(triangle_size(np, k.width));
+  k.correlate(Family(family), in.data(), dims, n, np, kstar.data());
+  return copy_out(kstar);
+}
+
+Output cross(const std::string& isa, int family, Matrix xs, int n, Matrix xnew) {
+  const Ops& k = table(isa);
+  const int dims = static_cast<int>(xs.shape(0)), np = static_cast<int>(xs.shape(1));
+  const int nqp = static_cast<int>(xnew.shape(1));
+  expect(np == panel_rows(n, k.width) && nqp % k.width == 0 && xnew.shape(0) == xs.shape(0), "padded xs and xnew");
+  const Buffer old_points = copy_in(xs), new_points = copy_in(xnew);
+  Buffer extra = unwritten(extra_size(nqp, np, k.width));
+  k.cross(Family(family), old_points.data(), n, np, new_points.data(), nqp, dims, extra.data());
+  return copy_out(extra);
+}
+
+// (half log-determinant, L, extra, kstar as it is afterwards)
+std::tuple<double, Output, Output, Output> factor(const std::string& isa, Vector kstar, Vector noise, Vector extra) {
+  const Ops& k = table(isa);
+  const int np = static_cast<int>(noise.size());
+  expect(np > 0 && np % k.width == 0 && kstar.size() == triangle_size(np, k.width), "kstar and noise padded alike");
+  const int ne = static_cast<int>(extra.size()) / (np * k.width);
+  expect(extra.size() == extra_size(ne * k.width, np, k.width), "whole extra panels");
+  const Buffer correlations = copy_in(kstar), diagonal = copy_in(noise);
+  Buffer L = unwritten(kstar.size()), rows = copy_in(extra);
+  const double half_logdet = k.factor(correlations.data(), diagonal.data(), np, L.data(), rows.data(), ne);
+  return {half_logdet, copy_out(L), copy_out(rows), copy_out(correlations)};
+}
+
+// (extra, R flattened by columns)
+std::tuple<Output, Output> orthogonalise(const std::string& isa, Vector extra, int np, int rows) {
+  const Ops& k = table(isa);
+  expect(np % k.width == 0 && extra.size() >= extra_size(rows, np, k.width), "at least `rows` extra rows");
+  Buffer q = copy_in(extra), r = unwritten(static_cast<std::size_t>(rows) * rows);
+  k.orthogonalise(q.data(), np, rows, r.data());
+  return {copy_out(q), copy_out(r)};
+}
+
+}  // namespace
+
+void bind_kernel(nb::module_& m) {
+  nb::module_ kernel = m.def_submodule("kernel", "The leaf kernel, by instruction set.");
+  kernel.def("isas", isas, "Instruction sets compiled in and supported by this CPU.");
+  kernel.def("chosen_isa", [] { return std::string(ops().name); });
+  kernel.def("width", [](const std::string& isa) { return table(isa).width; }, "isa"_a);
+  kernel.def("correlate", correlate, "isa"_a, "family"_a, "xs"_a, "n"_a);
+  kernel.def("cross", cross, "isa"_a, "family"_a, "xs"_a, "n"_a, "xnew"_a);
+  kernel.def("factor", factor, "isa"_a, "kstar"_a, "noise"_a, "extra"_a);
+  kernel.def("orthogonalise", orthogonalise, "isa"_a, "extra"_a, "np"_a, "rows"_a);
+}

@@ -1,0 +1,3 @@
+"""Bayesian treed Gaussian processes."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,1 @@
+"""What came out of the sampler: draws, predictions, summaries, diagnostics."""

@@ -1,0 +1,84 @@
+"""Prior of one leaf's parameters (d, b, g).
+
+A positive scalar has a mixture of components ('gamma', weight, shape, rate) or ('atom', weight, value).
+"""
+
+from dataclasses import dataclass
+from itertools import product
+from math import inf, log
+
+import numpy as np
+from scipy.special import expit
+from scipy.stats import gamma
+
+from .leaf import LeafParams
+
+
+@dataclass(frozen=True)
+class LeafPrior:
+    """limiting = (gamma, theta1, theta2), or None where GP is forced. n_range = 0, 1 or q."""
+
+    n_range: int
+    d: tuple[tuple, ...]
+    g: tuple[tuple, ...]
+    limiting: tuple[float, float, float] | None = None
+
+
+def log_mixture(components, value):
+    """Log density, or log weight of the atom equal to value. A fixed parameter (one atom) gives 0."""
+
+    def log_component(kind, *where):
+        if kind == "atom":
+            return 0.0 if value == where[0] else -inf
+        return gamma.logpdf(value, where[0], scale=1 / where[1])
+
+    logs = [log(weight) + log_component(kind, *where) for kind, weight, *where in components]
+    return float(np.logaddexp.reduce(logs))
+
+
+def p_linear(limiting, d):
+    """p(b = 0 | d) = theta1 + theta2 / (1 + exp(-gamma (d - 1/2)))."""
+    if limiting is None:
+        return 0.0
+    gamma_, theta1, theta2 = limiting
+    return theta1 + theta2 * expit(gamma_ * (d - 0.5))
+
+
+def p_b(limiting, d, b):
+    return p_linear(limiting, d) if b == 0 else 1 - p_linear(limiting, d)
+
+
+def log_p_d(prior, p):
+    return sum(log_mixture(prior.d, d) for d in p.d)
+
+
+def log_p_b(prior, p):
+    probabilities = [p_b(prior.limiting, d, b) for d, b in zip(p.d, p.b, strict=True)]
+    return sum(log(q) if q > 0 else -inf for q in probabilities)
+
+
+def log_p_g(prior, p):
+    return log_mixture(prior.g, p.g)
+
+
+def p_fresh(prior, p):
+    """Prior probability of (d, b, g) where d and g have atoms."""
+    return float(np.exp(log_p_d(prior, p) + log_p_b(prior, p) + log_p_g(prior, p)))
+
+
+def support(prior, tau2):
+    """Every LeafParams of positive prior probability where d and g have atoms; tau2 is the fixed one."""
+    d_values, g_values = [sorted({value for _, _, value in atoms}) for atoms in (prior.d, prior.g)]
+    candidates = (
+        LeafParams(d, b, g, tau2)
+        for d in product(d_values, repeat=prior.n_range)
+        for b in product((0, 1), repeat=prior.n_range)
+        for g in g_values
+    )
+    return [p for p in candidates if p_fresh(prior, p) > 0]
+
+
+def draw_mixture(components, rng):
+    weights = np.array([c[1] for c in components])
+    component = components[rng.choice(len(components), p=weights / weights.sum())]
+    return component[2] if component[0] == "atom" else rng.gamma(component[2], 1 / component[3])

@@ -1,0 +1,11 @@
+"""Installs what pyproject.toml lists (build, run, dev) into the running environment."""
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())
+wanted = project["build-system"]["requires"] + project["project"]["dependencies"]
+wanted += project["project"]["optional-dependencies"]["dev"]
+sys.exit(subprocess.call([sys.executable, "-m", "pip", "install", "-q", *wanted]))
