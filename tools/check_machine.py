@@ -7,8 +7,8 @@ import sysconfig
 from pathlib import Path
 
 missing = []
-if sys.version_info < (3, 11):
-    sys.exit(f"treedgp needs Python 3.11 or newer; {sys.executable} is {sys.version.split()[0]}. Try: make PYTHON=python3.11")
+if sys.version_info < (3, 11):  # noqa: UP036 - this script is what tells users of an older Python
+    sys.exit(f"treedgp needs Python 3.11 or newer, this is {sys.version.split()[0]}. Try: make PYTHON=python3.11")
 if importlib.util.find_spec("ensurepip") is None:
     missing.append("python3-venv")
 if not (Path(sysconfig.get_paths()["include"]) / "Python.h").exists():

@@ -20,7 +20,7 @@ TREEDGP_INLINE V correlation(V r2) {
 
 // Correlations of W points with the first `columns` of others.
 template <Family family>
-TREEDGP_INLINE void correlate_panel(const double* rows, int row_stride,  // (dims, row_stride), from the panel's first row
+TREEDGP_INLINE void correlate_panel(const double* rows, int row_stride,  // (dims, row_stride), from the first row on
                                     const double* cols, int col_stride,  // (dims, col_stride)
                                     int dims, int columns,
                                     double* out) {  // (columns, W)

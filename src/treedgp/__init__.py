@@ -1,3 +1,39 @@
 """Bayesian treed Gaussian processes."""
 
+from treedgp.errors import (
+    ConfigError,
+    ConvergenceWarning,
+    DataError,
+    FormatError,
+    SamplerError,
+    TreedGPError,
+)
+from treedgp.estimators.regressor import TreedGPRegressor
+from treedgp.model.priors import (
+    CoefficientPrior,
+    LengthscalePrior,
+    LimitingPrior,
+    NoisePrior,
+    NuggetPrior,
+    Priors,
+    TreePrior,
+)
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "CoefficientPrior",
+    "ConfigError",
+    "ConvergenceWarning",
+    "DataError",
+    "FormatError",
+    "LengthscalePrior",
+    "LimitingPrior",
+    "NoisePrior",
+    "NuggetPrior",
+    "Priors",
+    "SamplerError",
+    "TreePrior",
+    "TreedGPError",
+    "TreedGPRegressor",
+]

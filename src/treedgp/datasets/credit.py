@@ -77,8 +77,7 @@ def _read(path: str | os.PathLike[str]) -> "pd.DataFrame":
         ) from error
     if table.shape[1] != 16:
         raise DataError(
-            f"expected 16 comma-separated columns in {os.fspath(path)!r}, got {table.shape[1]}; "
-            f"{WHERE_TO_GET_IT}"
+            f"expected 16 comma-separated columns in {os.fspath(path)!r}, got {table.shape[1]}; {WHERE_TO_GET_IT}"
         )
     return table.set_axis([*COLUMNS, "class"], axis=1)
 
@@ -91,8 +90,7 @@ def _fetch() -> "pd.DataFrame":
         return bunch.data[COLUMNS].assign(**{"class": bunch.target})
     except Exception as error:  # network, proxy, cache and service all fail in their own ways
         raise DataError(
-            f"expected to fetch 'credit-approval' version 1 from OpenML, but that failed ({error}); "
-            f"{WHERE_TO_GET_IT}"
+            f"expected to fetch 'credit-approval' version 1 from OpenML, but that failed ({error}); {WHERE_TO_GET_IT}"
         ) from error
 
 

@@ -1,0 +1,95 @@
+"""Types of the compiled core (cpp/bind)."""
+
+from collections.abc import Sequence
+from enum import Enum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_Arrays = dict[str, NDArray[Any]]
+_Floats = NDArray[np.float64]
+_Codes = NDArray[np.int32]
+
+class ScalarPrior:
+    def __init__(self, components: Sequence[tuple[float, float, float]]) -> None: ...
+    def log_p(self, x: float) -> float: ...
+
+class SplitPrior:
+    alpha: float
+    beta: float
+    max_depth: int
+
+class LimitingPrior:
+    allowed: bool
+    gamma: float
+    theta1: float
+    theta2: float
+    def p_linear(self, d: float) -> float: ...
+
+class LeafPrior:
+    n_range: int
+    range: ScalarPrior
+    nugget: ScalarPrior
+    limiting: LimitingPrior
+    tau2_random: bool
+    tau2_value: float
+
+class InverseGammaPrior:
+    a: float
+    g: float
+    learned: bool
+    rate_a: float
+    rate_g: float
+
+class Schedule:
+    weights: list[float]
+    tree_moves: int
+    range_moves: int
+    nugget_moves: int
+    tune: int
+    thin: int
+    anneal: bool
+
+class CoefficientKind(Enum):
+    hierarchical = 0
+    flat = 1
+    fixed = 2
+
+class Family(Enum):
+    gaussian = 0
+    matern12 = 1
+    matern32 = 2
+    matern52 = 3
+
+class Spec:
+    split: SplitPrior
+    leaf: LeafPrior
+    coefficients: CoefficientKind
+    sigma2: InverseGammaPrior
+    tau2: InverseGammaPrior
+    schedule: Schedule
+
+class Problem:
+    def __init__(
+        self,
+        *,
+        spec: Spec,
+        family: Family,
+        linear_mean: bool,
+        min_leaf: int,
+        x: _Floats,
+        z: _Floats,
+        codes: _Codes,
+        categorical: Sequence[bool],
+        sizes: Sequence[int],
+        prior_only: bool = False,
+    ) -> None: ...
+
+def isa() -> str: ...
+def start(problem: Problem, seed: int, chain: int, prior_tree: bool) -> _Arrays: ...
+def run(problem: Problem, state: _Arrays, seed: int, chain: int, begin: int, end: int) -> dict[str, Any]: ...
+def moments(problem: Problem, draws: _Arrays, begin: int, end: int, x: _Floats, codes: _Codes) -> _Floats: ...
+def joint(
+    problem: Problem, draws: _Arrays, draw: int, x: _Floats, codes: _Codes
+) -> tuple[_Floats, _Floats, _Floats]: ...

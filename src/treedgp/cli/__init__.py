@@ -1,0 +1,5 @@
+"""The `treedgp` command."""
+
+from treedgp.cli.app import app
+
+__all__ = ["app"]

@@ -1,0 +1,132 @@
+"""Inputs and response as the core sees them: scaled leaf columns, integer codes for the tree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class NumericColumn:
+    """A numeric input: its range and the cuts between its distinct training values."""
+
+    name: str
+    low: float
+    high: float
+    thresholds: Floats  # (distinct values - 1): a value <= thresholds[k] goes left of cut k
+
+    @classmethod
+    def learn(cls, name: str, values: Floats) -> NumericColumn:
+        distinct = np.unique(values)
+        lower, upper = distinct[:-1], distinct[1:]
+        middle = 0.5 * lower + 0.5 * upper
+        thresholds = np.where((middle >= lower) & (middle < upper), middle, lower)
+        return cls(name, float(distinct[0]), float(distinct[-1]), thresholds)
+
+    @property
+    def size(self) -> int:
+        return len(self.thresholds) + 1
+
+    def codes(self, values: Floats) -> Codes:
+        return np.searchsorted(self.thresholds, values, side="left").astype(np.int32)
+
+    def leaf_columns(self, values: Floats) -> list[Floats]:
+        width = self.high - self.low
+        return [(values - self.low) / (width if width > 0 else 1.0)]
+
+
+@dataclass(frozen=True, eq=False)
+class CategoricalColumn:
+    """A categorical input: its training levels, in increasing order."""
+
+    name: str
+    levels: Floats
+
+    @classmethod
+    def learn(cls, name: str, values: Floats) -> CategoricalColumn:
+        return cls(name, np.unique(values))
+
+    @property
+    def size(self) -> int:
+        return len(self.levels)
+
+    def codes(self, values: Floats) -> Codes:
+        """Index of the level; -1 for one not seen in training, which every rule sends to its rest side."""
+        at = np.minimum(np.searchsorted(self.levels, values), self.size - 1)
+        return np.where(self.levels[at] == values, at, -1).astype(np.int32)
+
+    def leaf_columns(self, values: Floats) -> list[Floats]:
+        """0/1 columns, the first level dropped; all 0 for an unseen level."""
+        codes = self.codes(values)
+        return [(codes == level).astype(np.float64) for level in range(1, self.size)]
+
+
+Column = NumericColumn | CategoricalColumn
+
+
+@dataclass(frozen=True, eq=False)
+class InputEncoder:
+    """Which columns the tree may split on, which the leaves see, and how each is coded."""
+
+    columns: tuple[Column, ...]
+    split: tuple[int, ...]
+    leaf: tuple[int, ...]
+
+    @classmethod
+    def learn(
+        cls, X: Floats, names: list[str], categorical: set[int], split: tuple[int, ...], leaf: tuple[int, ...]
+    ) -> InputEncoder:
+        columns: list[Column] = [
+            CategoricalColumn.learn(name, X[:, i]) if i in categorical else NumericColumn.learn(name, X[:, i])
+            for i, name in enumerate(names)
+        ]
+        return cls(tuple(columns), split, leaf)
+
+    @property
+    def split_columns(self) -> list[Column]:
+        return [self.columns[i] for i in self.split]
+
+    def leaf_names(self) -> list[str]:
+        """A name for each column the leaves see."""
+        names: list[str] = []
+        for column in (self.columns[i] for i in self.leaf):
+            if isinstance(column, CategoricalColumn):
+                names += [f"{column.name}={level:g}" for level in column.levels[1:]]
+            else:
+                names.append(column.name)
+        return names
+
+    def leaf_inputs(self, X: Floats) -> Floats:
+        """(n, q), scaled."""
+        columns = [values for i in self.leaf for values in self.columns[i].leaf_columns(X[:, i])]
+        return np.ascontiguousarray(np.column_stack(columns)) if columns else np.empty((len(X), 0))
+
+    def codes(self, X: Floats) -> Codes:
+        """(n, split columns)."""
+        columns = [self.columns[i].codes(X[:, i]) for i in self.split]
+        return np.ascontiguousarray(np.column_stack(columns)) if columns else np.empty((len(X), 0), np.int32)
+
+
+@dataclass(frozen=True)
+class ResponseScale:
+    """z = y / width - center: range 1 and mean 0, which the priors are made for."""
+
+    width: float
+    center: float
+
+    @classmethod
+    def learn(cls, y: Floats) -> ResponseScale:
+        width = float(y.max() - y.min())
+        width = width if width > 0 else 1.0
+        return cls(width, float(np.mean(y / width)))
+
+    def scale(self, y: Floats) -> Floats:
+        return y / self.width - self.center
+
+    def unscale(self, z: Floats) -> Floats:
+        return (z + self.center) * self.width

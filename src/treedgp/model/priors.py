@@ -1,0 +1,190 @@
+"""Priors of the treed model: one formula and one default a field.
+
+All act on a response scaled to range 1 and mean 0 (regression) and on inputs scaled to [0, 1]. The defaults
+are those of R's `tgp`, except that the coefficients have a proper, hierarchical prior.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Literal
+
+from treedgp.errors import ConfigError
+
+
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise ConfigError(message)
+
+
+def _is_positive(value: float) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value) and value > 0
+
+
+@dataclass(frozen=True)
+class TreePrior:
+    """p(split at depth D) = alpha (1 + D)^-beta where an admissible rule exists.
+
+    Parameters
+    ----------
+    alpha, beta
+        0 < alpha < 1 is the probability that the root splits; beta >= 0 makes deep splits rarer.
+    min_leaf
+        Fewest rows of a leaf. None: max(10, m + 2) for m coefficients a leaf.
+    max_depth
+        Nodes at this depth never split. None: no bound.
+    """
+
+    alpha: float = 0.5
+    beta: float = 2.0
+    min_leaf: int | None = None
+    max_depth: int | None = None
+
+    def __post_init__(self) -> None:
+        _require(0 < self.alpha < 1, f"TreePrior: alpha must lie in (0, 1), got {self.alpha!r}")
+        _require(math.isfinite(self.beta) and self.beta >= 0, f"TreePrior: beta must be >= 0, got {self.beta!r}")
+        for name in ("min_leaf", "max_depth"):
+            value = getattr(self, name)
+            _require(
+                value is None or (isinstance(value, int) and value >= 1),
+                f"TreePrior: {name} must be None or an integer >= 1, got {value!r}",
+            )
+
+
+@dataclass(frozen=True)
+class GammaMixture:
+    """p(x) = sum_i weights_i G(x; shapes_i, rates_i), mean shape / rate; or always `fixed`."""
+
+    weights: tuple[float, ...] = (1.0,)
+    shapes: tuple[float, ...] = (1.0,)
+    rates: tuple[float, ...] = (1.0,)
+    fixed: float | None = None
+
+    def __post_init__(self) -> None:
+        name = type(self).__name__
+        if self.fixed is not None:
+            _require(
+                math.isfinite(self.fixed) and self.fixed >= 0,
+                f"{name}: fixed must be >= 0, got {self.fixed!r}",
+            )
+            return
+        _require(
+            len(self.weights) == len(self.shapes) == len(self.rates) > 0,
+            f"{name}: weights, shapes and rates must have the same length, got "
+            f"{len(self.weights)}, {len(self.shapes)}, {len(self.rates)}",
+        )
+        positive = all(map(_is_positive, (*self.weights, *self.shapes, *self.rates)))
+        _require(positive, f"{name}: weights, shapes and rates must be positive, got {self!r}")
+
+    def components(self) -> list[tuple[float, float, float]]:
+        """(weight, shape, rate), weights summing to 1; an atom has rate 0 and its value as shape."""
+        if self.fixed is not None:
+            return [(1.0, float(self.fixed), 0.0)]
+        total = sum(self.weights)
+        return [(w / total, float(a), float(b)) for w, a, b in zip(self.weights, self.shapes, self.rates, strict=True)]
+
+
+@dataclass(frozen=True)
+class LengthscalePrior(GammaMixture):
+    """p(d) = G(1, 20)/2 + G(10, 10)/2 for each range: wiggly, or nearly linear over the unit interval."""
+
+    weights: tuple[float, ...] = (0.5, 0.5)
+    shapes: tuple[float, ...] = (1.0, 10.0)
+    rates: tuple[float, ...] = (20.0, 10.0)
+
+
+@dataclass(frozen=True)
+class NuggetPrior(GammaMixture):
+    """g ~ Exp(1): noise variance relative to that of the process, of the same order or smaller."""
+
+
+@dataclass(frozen=True)
+class NoisePrior:
+    """sigma2 ~ IG(a/2, g/2); a ~ Exp(rates[0]) on (2, inf) and g ~ Exp(rates[1]), or fixed where rates is None.
+
+    The rates suit a response of range 1: g has mean 0.1.
+    """
+
+    a: float = 5.0
+    g: float = 10.0
+    rates: tuple[float, float] | None = (0.2, 10.0)
+
+    def __post_init__(self) -> None:
+        _check_inverse_gamma("NoisePrior", self.a, self.g, self.rates)
+
+
+@dataclass(frozen=True)
+class CoefficientPrior:
+    """beta ~ N(beta0, sigma2 tau2 W) in each leaf.
+
+    Parameters
+    ----------
+    kind
+        "hierarchical": beta0 ~ N(0, I) and W^-1 ~ Wish((2 rho I)^-1, rho), rho = m + 1, learned from all leaves.
+        "fixed": beta0 = 0, W = I. "flat": improper, density (2 pi)^(-m/2); needs leaves of full rank.
+    a, g, rates
+        tau2 ~ IG(a/2, g/2) in each leaf, with (a, g) learned as in `NoisePrior` or fixed where rates is None.
+    tau2
+        With kind="fixed" only: a fixed value in place of the prior.
+    """
+
+    kind: Literal["hierarchical", "flat", "fixed"] = "hierarchical"
+    a: float = 5.0
+    g: float = 10.0
+    rates: tuple[float, float] | None = (0.2, 0.1)
+    tau2: float | None = None
+
+    def __post_init__(self) -> None:
+        kinds = ("hierarchical", "flat", "fixed")
+        _require(self.kind in kinds, f"CoefficientPrior: kind must be one of {', '.join(kinds)}, got {self.kind!r}")
+        _check_inverse_gamma("CoefficientPrior", self.a, self.g, self.rates)
+        _require(
+            self.tau2 is None or (self.kind == "fixed" and _is_positive(self.tau2)),
+            f"CoefficientPrior: tau2 is a positive number and goes with kind='fixed', got {self.tau2!r} "
+            f"with kind={self.kind!r}",
+        )
+
+    @property
+    def tau2_random(self) -> bool:
+        return self.kind == "hierarchical" or (self.kind == "fixed" and self.tau2 is None)
+
+
+@dataclass(frozen=True)
+class LimitingPrior:
+    """p(b = 0 | d) = theta1 + theta2 / (1 + exp(-gamma (d - 1/2))): a long range invites the linear model."""
+
+    gamma: float = 10.0
+    theta1: float = 0.2
+    theta2: float = 0.7
+
+    def __post_init__(self) -> None:
+        valid = all(map(_is_positive, (self.gamma, self.theta1, self.theta2))) and self.theta1 + self.theta2 < 1
+        _require(
+            valid,
+            "LimitingPrior: gamma, theta1 and theta2 must be positive with theta1 + theta2 < 1, "
+            f"got {self.gamma!r}, {self.theta1!r}, {self.theta2!r}",
+        )
+
+
+@dataclass(frozen=True)
+class Priors:
+    """Everything that is assumed before the data are seen."""
+
+    tree: TreePrior = field(default_factory=TreePrior)
+    lengthscale: LengthscalePrior = field(default_factory=LengthscalePrior)
+    nugget: NuggetPrior = field(default_factory=NuggetPrior)
+    noise: NoisePrior = field(default_factory=NoisePrior)
+    coefficients: CoefficientPrior = field(default_factory=CoefficientPrior)
+    limiting: LimitingPrior = field(default_factory=LimitingPrior)
+
+
+def _check_inverse_gamma(name: str, a: float, g: float, rates: tuple[float, float] | None) -> None:
+    _require(_is_positive(a) and _is_positive(g), f"{name}: a and g must be positive, got {a!r} and {g!r}")
+    if rates is None:
+        return
+    _require(
+        len(rates) == 2 and all(map(_is_positive, rates)),
+        f"{name}: rates must be None or two positive numbers, got {rates!r}",
+    )
+    _require(a > 2, f"{name}: a must exceed 2 where it is learned (its prior lives on (2, inf)), got {a!r}")

@@ -1,0 +1,148 @@
+"""One description of a model: frozen settings, turned into the core's spec and problem."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+import treedgp._core as _core
+from treedgp.errors import ConfigError, DataError
+from treedgp.model.data import Codes, Floats, InputEncoder
+from treedgp.model.priors import GammaMixture, NoisePrior, Priors
+
+LEAVES = ("gp", "linear", "constant")
+MEANS = ("linear", "constant")
+KERNELS = ("gaussian", "matern12", "matern32", "matern52")
+TREE_MOVES = ("grow", "prune", "change", "shift", "swap", "rotate")
+SCALAR_MOVES = ("range", "nugget", "noise a", "noise g", "tau2 a", "tau2 g")
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How rounds are spent.
+
+    A round makes `tree_moves` tree moves, then `range_moves` and `nugget_moves` proposals in each leaf, then the
+    Gibbs draws. `weights` are the probabilities of the moves in `TREE_MOVES`. During the first `tune` rounds step
+    sizes adapt and, if `anneal`, the likelihood is annealed; after them every `thin`-th round is kept.
+    """
+
+    tune: int = 1000
+    thin: int = 1
+    tree_moves: int = 1
+    range_moves: int = 1
+    nugget_moves: int = 1
+    weights: tuple[float, ...] = (0.25, 0.25, 0.2, 0.1, 0.1, 0.1)
+    anneal: bool = True
+
+    def rounds(self, draws: int) -> int:
+        return self.tune + draws * self.thin
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """The whole model but the data. Settings that a leaf kind does not use are ignored."""
+
+    leaf: str = "gp"
+    tree: bool = True
+    limiting_linear: bool = True
+    mean: str = "linear"
+    kernel: str = "gaussian"
+    isotropic: bool = False
+    priors: Priors = field(default_factory=Priors)
+    schedule: Schedule = field(default_factory=Schedule)
+
+    def __post_init__(self) -> None:
+        for name, allowed in (("leaf", LEAVES), ("mean", MEANS), ("kernel", KERNELS)):
+            value = getattr(self, name)
+            if value not in allowed:
+                raise ConfigError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
+        if not isinstance(self.priors, Priors):
+            raise ConfigError(f"priors must be a treedgp.Priors object or None, got {self.priors!r}")
+
+    def linear_mean(self, n_leaf_columns: int) -> bool:
+        return self.leaf != "constant" and self.mean == "linear" and n_leaf_columns > 0
+
+    def n_coefficients(self, n_leaf_columns: int) -> int:
+        return n_leaf_columns + 1 if self.linear_mean(n_leaf_columns) else 1
+
+    def n_ranges(self, n_leaf_columns: int) -> int:
+        if self.leaf != "gp":
+            return 0
+        return min(1, n_leaf_columns) if self.isotropic else n_leaf_columns
+
+    def min_leaf(self, n_leaf_columns: int) -> int:
+        return self.priors.tree.min_leaf or max(10, self.n_coefficients(n_leaf_columns) + 2)
+
+    def core_spec(self, n_leaf_columns: int) -> _core.Spec:
+        priors, spec = self.priors, _core.Spec()
+        spec.split.alpha = priors.tree.alpha if self.tree else 0.0
+        spec.split.beta = priors.tree.beta
+        if priors.tree.max_depth is not None:
+            spec.split.max_depth = min(priors.tree.max_depth, spec.split.max_depth)
+
+        spec.leaf.n_range = self.n_ranges(n_leaf_columns)
+        # Without a correlation, sigma2 (1 + g) is one parameter: the noise.
+        nugget = priors.nugget if spec.leaf.n_range else GammaMixture(fixed=0.0)
+        spec.leaf.range = _core.ScalarPrior(priors.lengthscale.components())
+        spec.leaf.nugget = _core.ScalarPrior(nugget.components())
+        spec.leaf.limiting.allowed = self.limiting_linear
+        for name in ("gamma", "theta1", "theta2"):
+            setattr(spec.leaf.limiting, name, getattr(priors.limiting, name))
+
+        coefficients = priors.coefficients
+        spec.coefficients = getattr(_core.CoefficientKind, coefficients.kind)
+        spec.leaf.tau2_random = coefficients.tau2_random
+        spec.leaf.tau2_value = 1.0 if coefficients.tau2 is None else coefficients.tau2
+        _set_inverse_gamma(spec.sigma2, priors.noise)
+        _set_inverse_gamma(spec.tau2, NoisePrior(coefficients.a, coefficients.g, coefficients.rates))
+
+        for name in ("tune", "thin", "tree_moves", "range_moves", "nugget_moves", "anneal"):
+            setattr(spec.schedule, name, getattr(self.schedule, name))
+        spec.schedule.weights = list(self.schedule.weights)
+        return spec
+
+    def problem(self, encoder: InputEncoder, x: Floats, codes: Codes, z: Floats) -> _core.Problem:
+        """Model and data in one object for the core; x, codes as encoded, z the scaled response."""
+        q = x.shape[1]
+        if self.priors.coefficients.kind == "flat":
+            _check_rank(x if self.linear_mean(q) else x[:, :0], encoder.leaf_names())
+        return _core.Problem(
+            spec=self.core_spec(q),
+            family=getattr(_core.Family, self.kernel),
+            linear_mean=self.linear_mean(q),
+            min_leaf=self.min_leaf(q),
+            x=x,
+            z=z,
+            codes=codes,
+            categorical=[not hasattr(column, "thresholds") for column in encoder.split_columns],
+            sizes=[column.size for column in encoder.split_columns],
+        )
+
+
+def _set_inverse_gamma(target: _core.InverseGammaPrior, prior: NoisePrior) -> None:
+    target.a, target.g = prior.a, prior.g
+    target.learned = prior.rates is not None
+    if prior.rates is not None:
+        target.rate_a, target.rate_g = prior.rates
+
+
+def _check_rank(x: Floats, names: list[str]) -> None:
+    """The flat prior needs a design (1, x) of full column rank; says which columns break it."""
+    design = np.column_stack([np.ones(len(x)), x])
+    dependent = []
+    basis: list[Floats] = []
+    for name, column in zip(["(intercept)", *names], design.T, strict=False):
+        residual = column.copy()
+        for q in basis:
+            residual -= (q @ residual) * q
+        if np.linalg.norm(residual) <= 1e-10 * np.linalg.norm(column):
+            dependent.append(name)
+        else:
+            basis.append(residual / np.linalg.norm(residual))
+    if dependent:
+        raise DataError(
+            f"The flat coefficient prior needs linearly independent leaf columns, but {', '.join(dependent)} "
+            f"depend(s) on the intercept and the columns before. Leave them out with leaf_features, or use "
+            "CoefficientPrior(kind='hierarchical')."
+        )

@@ -1,0 +1,63 @@
+"""Kept draws of all chains, as flat arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def concatenate(chunks: list[Arrays]) -> Arrays:
+    """Consecutive stretches of draws as one."""
+    out = {
+        name: np.concatenate([c[name] for c in chunks]) for name in chunks[0] if name not in ("node_start", "log_step")
+    }
+    sizes = np.concatenate([np.diff(c["node_start"]) for c in chunks])
+    out["node_start"] = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """`arrays` holds the draws of chain 0, then of chain 1, ...; every chain has `n_draws`.
+
+    A draw's tree is a preorder list of nodes (column, cut), -1 in a leaf; its leaves are in left-to-right order.
+    """
+
+    arrays: Arrays
+    n_chains: int
+
+    @classmethod
+    def join(cls, chains: list[list[Arrays]]) -> Draws:
+        """From the chunks of each chain."""
+        return cls(concatenate([chunk for chunks in chains for chunk in chunks]), len(chains))
+
+    def __len__(self) -> int:
+        return len(self.arrays["log_posterior"])
+
+    @property
+    def n_draws(self) -> int:
+        return len(self) // self.n_chains
+
+    def by_chain(self, values: NDArray[Any]) -> NDArray[Any]:
+        """(draws of all chains, ...) as (chain, draw, ...)."""
+        return values.reshape(self.n_chains, self.n_draws, *values.shape[1:])
+
+    @property
+    def n_leaves(self) -> NDArray[np.int64]:
+        return self.by_chain((np.diff(self.arrays["node_start"]) + 1) // 2)
+
+    @property
+    def log_posterior(self) -> NDArray[np.float64]:
+        return self.by_chain(self.arrays["log_posterior"])
+
+    def thinned(self, n: int | None) -> NDArray[np.int64]:
+        """Indices of n draws, evenly spread over all chains; all if n is None."""
+        total = len(self)
+        if n is None or n >= total:
+            return np.arange(total)
+        return np.linspace(0, total, n, endpoint=False).astype(np.int64)

@@ -1,0 +1,142 @@
+"""Prediction from every kept draw: moments, quantiles, joint laws, samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy.special import ndtr
+
+import treedgp._core as _core
+from treedgp.errors import DataError
+from treedgp.model.data import Codes, Floats, InputEncoder, ResponseScale
+from treedgp.posterior.draws import Draws
+
+BLOCK_ENTRIES = 4_000_000  # of a (draw, row) array held at once
+DRAWS_A_TASK = 32
+JOINT_ROWS = 2000
+
+
+@dataclass(frozen=True, eq=False)
+class Predictor:
+    """The predictive law, a mixture over draws of normals: in the user's units, at the user's X."""
+
+    problem: _core.Problem
+    encoder: InputEncoder
+    scale: ResponseScale
+    draws: Draws
+    n_jobs: int | None = None
+
+    def mean_and_variance(self, X: Floats, of: str = "y") -> tuple[Floats, Floats]:
+        """Law of total variance over draws: mean of the variances plus variance of the means."""
+        mean, variance = np.empty(len(X)), np.empty(len(X))
+        for rows in self._row_blocks(len(X)):
+            mu, var = self._components(X[rows], of)
+            mean[rows] = mu.mean(axis=0)
+            variance[rows] = var.mean(axis=0) + mu.var(axis=0)
+        return self.scale.unscale(mean), variance * self.scale.width**2
+
+    def quantiles(self, X: Floats, q: Floats, of: str = "y") -> Floats:
+        """(row, q) quantiles of the mixture."""
+        out = np.empty((len(X), len(q)))
+        for rows in self._row_blocks(len(X)):
+            mu, var = self._components(X[rows], of)
+            for j, level in enumerate(q):
+                out[rows, j] = mixture_quantile(mu, np.sqrt(var), level)
+        return self.scale.unscale(out)
+
+    def mean_by_draw(self, X: Floats) -> Floats:
+        """(draw, row): E f(x) given each draw."""
+        return self.scale.unscale(self._components(X, "f")[0])
+
+    def joint(self, X: Floats, of: str = "y") -> tuple[Floats, Floats]:
+        """Mean (row) and covariance (row, row)."""
+        self._check_joint(len(X))
+        total, square = np.zeros(len(X)), np.zeros((len(X), len(X)))
+        n = len(self.draws)
+        for mean, noise, cov in self._joint_draws(X, np.arange(n)):
+            total += mean
+            square += cov + np.outer(mean, mean)
+            if of == "y":
+                square[np.diag_indices(len(X))] += noise
+        total /= n
+        return self.scale.unscale(total), (square / n - np.outer(total, total)) * self.scale.width**2
+
+    def sample_f(self, X: Floats, draws: np.ndarray, rng: np.random.Generator) -> Floats:
+        """(draw, row): f(x), jointly over rows, one sample a draw."""
+        return self._sample(X, draws, rng, noisy=False)
+
+    def sample_y(self, X: Floats, draws: np.ndarray, rng: np.random.Generator) -> Floats:
+        """(draw, row): new observations."""
+        return self._sample(X, draws, rng, noisy=True)
+
+    def _sample(self, X: Floats, draws: np.ndarray, rng: np.random.Generator, noisy: bool) -> Floats:
+        self._check_joint(len(X))
+        out = np.empty((len(draws), len(X)))
+        for i, (mean, noise, cov) in enumerate(self._joint_draws(X, draws)):
+            out[i] = mean + _square_root(cov) @ rng.standard_normal(len(X))
+            if noisy:
+                out[i] += np.sqrt(noise) * rng.standard_normal(len(X))
+        return self.scale.unscale(out)
+
+    def _row_blocks(self, n: int) -> Iterator[slice]:
+        return _blocks(n, max(256, BLOCK_ENTRIES // len(self.draws)))
+
+    def _encode(self, X: Floats) -> tuple[Floats, Codes]:
+        return self.encoder.leaf_inputs(X), self.encoder.codes(X)
+
+    def _components(self, X: Floats, of: str) -> tuple[Floats, Floats]:
+        """(draw, row) mean and variance of the mixture's components, scaled response."""
+        x, codes = self._encode(X)
+        moments = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(_core.moments)(self.problem, self.draws.arrays, block.start, block.stop, x, codes)
+            for block in _blocks(len(self.draws), DRAWS_A_TASK)
+        )
+        joined = np.concatenate(moments, axis=1)
+        return joined[0], joined[1 if of == "f" else 2]
+
+    def _joint_draws(self, X: Floats, draws: np.ndarray) -> Iterator[tuple[Floats, Floats, Floats]]:
+        x, codes = self._encode(X)
+        for draw in draws:
+            yield _core.joint(self.problem, self.draws.arrays, int(draw), x, codes)
+
+    def _check_joint(self, rows: int) -> None:
+        if rows > JOINT_ROWS:
+            raise DataError(
+                f"A joint law over {rows} rows needs a {rows} x {rows} matrix for each draw; at most {JOINT_ROWS} "
+                "rows are allowed. Ask for fewer rows at a time, or for standard deviations and quantiles instead."
+            )
+
+
+def mixture_quantile(mu: Floats, sd: Floats, level: float, tolerance: float = 1e-10) -> Floats:
+    """Quantile of the equal mixture over axis 0 of N(mu, sd^2), for each column: bisection with Newton steps."""
+    spread = np.maximum(sd, 1e-12 * (1 + np.abs(mu)))  # a certain component is a very narrow one
+    low, high = (mu - 40 * spread).min(axis=0), (mu + 40 * spread).max(axis=0)
+    x = np.quantile(mu, level, axis=0)
+    for _ in range(200):
+        u = (x - mu) / spread
+        excess = ndtr(u).mean(axis=0) - level
+        low, high = np.where(excess < 0, x, low), np.where(excess > 0, x, high)
+        density = (np.exp(-0.5 * u * u) / spread).mean(axis=0) / np.sqrt(2 * np.pi)
+        newton = x - excess / np.maximum(density, 1e-300)
+        inside = (newton > low) & (newton < high)
+        step = np.where(excess == 0, x, np.where(inside, newton, 0.5 * (low + high)))
+        moved = np.abs(step - x)
+        x = step
+        if (moved <= tolerance * (1 + np.abs(x))).all():
+            break
+    return x
+
+
+def _square_root(cov: Floats) -> Floats:
+    """S with S S' = cov; cov may be singular."""
+    values, vectors = np.linalg.eigh(cov)
+    root: Floats = vectors * np.sqrt(np.maximum(values, 0))
+    return root
+
+
+def _blocks(n: int, size: int) -> Iterator[slice]:
+    for begin in range(0, n, size):
+        yield slice(begin, min(begin + size, n))

@@ -1,0 +1,1 @@
+"""How it is sampled: chains, chunks, progress."""

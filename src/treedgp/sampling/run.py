@@ -1,0 +1,72 @@
+"""Runs chains side by side in chunks, so that progress and Ctrl-C are handled between chunks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+
+import treedgp._core as _core
+from treedgp.sampling.chain import Arrays, Chain, Chunk, advance
+
+CHUNK_SECONDS = 0.2
+
+
+@dataclass
+class Run:
+    """Chains and what they have given so far; all have made the same number of rounds."""
+
+    chains: list[Chain]
+    draws: list[list[Arrays]] = field(init=False)  # by chain, a list of chunks
+    counts: NDArray[np.int64] = field(init=False)  # (chain, move, 2), of the rounds after tuning
+    failed_factorisations: int = 0
+    seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.draws = [[] for _ in self.chains]
+        self.counts = np.zeros((len(self.chains), 12, 2), dtype=np.int64)
+
+    @property
+    def round(self) -> int:
+        return self.chains[0].round
+
+    def add(self, chunks: list[Chunk], tuning: bool) -> None:
+        for i, chunk in enumerate(chunks):
+            self.chains[i] = chunk.chain
+            self.draws[i].append(chunk.draws)
+            if not tuning:
+                self.counts[i] += chunk.counts
+            self.failed_factorisations += chunk.failed_factorisations
+
+
+def run_chains(
+    problem: _core.Problem,
+    run: Run,
+    *,
+    tune: int,
+    rounds: int,
+    n_jobs: int | None = None,
+    report: Callable[[Run], None] = lambda run: None,
+    chunk_seconds: float = CHUNK_SECONDS,
+) -> None:
+    """Advances every chain of `run` to `rounds` rounds in all.
+
+    The length of a chunk follows the clock, but never what is drawn. After an interrupt `run` holds the chunks
+    that all chains finished.
+    """
+    size = 1
+    with Parallel(n_jobs=n_jobs, prefer="threads") as parallel:
+        while run.round < rounds:
+            tuning = run.round < tune
+            end = min(run.round + size, tune if tuning else rounds)
+            began = time.perf_counter()
+            chunks = parallel(delayed(advance)(problem, chain, end) for chain in run.chains)
+            elapsed = time.perf_counter() - began
+            run.seconds += elapsed
+            run.add(chunks, tuning)
+            report(run)
+            size = max(1, min(int(size * chunk_seconds / max(elapsed, 1e-9)), 8 * size))

@@ -1,0 +1,333 @@
+"""Every term of every move on random states, against the oracle computed from scratch."""
+
+from dataclasses import dataclass
+from functools import cache
+from math import log
+
+import numpy as np
+import pytest
+from harness import TARGET, TREE_MOVES, WEIGHTS, split_data
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oracle import moves, priors, simulate
+from oracle.bridge import core_problem, core_state, oracle_state
+from oracle.leaf import Hyper, LeafModel, LeafParams, conditional, design, lambda_residual
+from oracle.priors import LeafPrior
+from oracle.rules import leaf_rows
+from oracle.target import Model, State, log_ig, log_marginals, log_target, log_terms
+from treedgp import _core, _testing
+
+ALL_MOVES = (*TREE_MOVES, "range", "nugget")
+
+# Marginal likelihoods are sums of n terms through a K of condition number up to about n / g: 1e-9 of their size.
+RELATIVE = 1e-9
+
+
+def close(actual, expected, scale=1.0):
+    np.testing.assert_allclose(actual, expected, rtol=RELATIVE, atol=RELATIVE * max(1.0, scale))
+
+
+# ---- random models and states
+
+
+@dataclass(frozen=True)
+class Settings:
+    kernel: str
+    mean: str
+    coef: str
+    ranges: str  # none | isotropic | separable
+    limiting: bool
+    tau2_random: bool
+    min_leaf: int
+    n: int
+    q: int
+    levels: int  # 0: no categorical column
+    ties: bool
+    seed: int
+
+
+@st.composite
+def settings_of_a_model(draw):
+    coef = draw(st.sampled_from(["flat", "hierarchical", "fixed"]))
+    return Settings(
+        kernel=draw(st.sampled_from(["gaussian", "matern12", "matern32", "matern52"])),
+        mean=draw(st.sampled_from(["linear", "constant"])),
+        coef=coef,
+        ranges=draw(st.sampled_from(["none", "isotropic", "separable"])),
+        limiting=draw(st.booleans()),
+        tau2_random=coef == "hierarchical" or (coef == "fixed" and draw(st.booleans())),
+        min_leaf=draw(st.integers(1, 4)),
+        n=draw(st.integers(8, 24)),
+        q=draw(st.integers(1, 3)),
+        levels=draw(st.sampled_from([0, 2, 4])),
+        ties=draw(st.booleans()),
+        seed=draw(st.integers(0, 2**32 - 1)),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    model: Model
+    state: State
+    tau2: float
+
+    @property
+    def problem(self):
+        return core_problem(self.model, self.state.hyper, self.tau2)
+
+    @property
+    def arrays(self):
+        return core_state(self.state)
+
+
+MIXTURE = (("gamma", 0.5, 1.0, 20.0), ("gamma", 0.5, 10.0, 10.0))
+NUGGET = (("gamma", 1.0, 2.0, 8.0),)
+
+
+def make_model(s, rng):
+    x = rng.random((s.n, s.q))
+    if s.ties:
+        x = np.round(x, 1)
+    columns, kinds = list(x.T), ["numeric"] * s.q
+    if s.levels:
+        columns.append(np.resize(np.arange(s.levels), s.n))
+        kinds.append("categorical")
+    leaf = LeafModel(s.kernel, s.mean, s.coef)
+    split = split_data(
+        columns,
+        kinds,
+        min_leaf=s.min_leaf,
+        alpha=0.9,
+        beta=0.7,
+        F=design(leaf, x) if s.coef == "flat" else None,
+    )
+    n_range = {"none": 0, "isotropic": 1, "separable": s.q}[s.ranges]
+    prior = LeafPrior(n_range, MIXTURE, NUGGET, (10, 0.2, 0.7) if s.limiting else None)
+    learned = (0.2, 1.0) if s.coef == "hierarchical" else None
+    return Model(x, rng.standard_normal(s.n), split, leaf, prior, s.tau2_random, learned, learned)
+
+
+def make_case(s):
+    """Tree, parameters and hyperparameters from their priors (flat coefficients need none)."""
+    rng = np.random.default_rng(s.seed)
+    model = make_model(s, rng)
+    m = s.q + 1 if s.mean == "linear" else 1
+    fixed = Hyper(0.3 * rng.standard_normal(m), np.eye(m) * 0.7, a_s=4.0, g_s=0.6, a_t=4.0, g_t=3.0)
+    hyper = simulate.draw_hyper(model, fixed, rng)
+    tree = simulate.draw_tree(model.split, rng)
+    tau2 = 0.8
+    params = tuple(simulate.draw_params(model, hyper, rng, tau2) for _ in leaf_rows(model.split, tree))
+    return Case(model, State(tree, params, hyper), tau2)
+
+
+cases = settings_of_a_model().map(make_case)
+often = settings(max_examples=300, deadline=None, derandomize=True)
+
+
+# ---- proposal probabilities, from the oracle
+
+BLANK = LeafParams((), (), 0.0)
+BLANK_PRIOR = LeafPrior(0, (), (("atom", 1.0, 0.0),))
+
+
+def log_vector(case, p):
+    """Log prior density of a leaf's whole vector."""
+    prior, hyper = case.model.prior, case.state.hyper
+    tau2 = log_ig(p.tau2, hyper.a_t, hyper.g_t) if case.model.tau2_random else 0.0
+    return priors.log_p_d(prior, p) + priors.log_p_b(prior, p) + priors.log_p_g(prior, p) + tau2
+
+
+def odd_one_out(few, many):
+    left = list(many)
+    for vector in few:
+        left.remove(vector)
+    return left[0]
+
+
+def log_q_tree(case, move, after):
+    """(forward, reverse): the oracle's, which enumerates trees; the fresh vector's density on top."""
+    now = case.state
+    blank = (BLANK,) * len(now.params)
+    found = getattr(moves, move)(case.model.split, BLANK_PRIOR, now.tree, blank)
+    p = next(p for p in found if p.params is not None and p.tree == after.tree)
+    forward, reverse = log(p.q_forward), log(p.q_reverse)
+    if move == "grow":
+        forward += log(WEIGHTS["grow"]) + log_vector(case, odd_one_out(now.params, after.params))
+        reverse += log(WEIGHTS["prune"])
+    if move == "prune":
+        forward += log(WEIGHTS["prune"])
+        reverse += log(WEIGHTS["grow"]) + log_vector(case, odd_one_out(after.params, now.params))
+    return forward, reverse, 0.0
+
+
+def log_q_scalar(components, now, after, walked):
+    """A draw from the prior, or a symmetric walk on the log scale: forward, reverse, Jacobian."""
+    if walked:
+        return np.array([log(0.5), log(0.5), log(after / now)])
+    return np.array([log(0.5) + priors.log_mixture(components, v) for v in (after, now)] + [0.0])
+
+
+def log_q_leaf(case, move, after, walked):
+    prior = case.model.prior
+    now, new = next((a, b) for a, b in zip(case.state.params, after.params, strict=True) if a != b)
+    if move == "nugget":
+        return log_q_scalar(prior.g, now.g, new.g, walked)
+    i = next(i for i in range(prior.n_range) if now.d[i] != new.d[i])
+    log_b = [log(priors.p_b(prior.limiting, p.d[i], p.b[i])) for p in (new, now)]
+    return (
+        log_q_scalar(prior.d, now.d[i], new.d[i], walked) - log(prior.n_range) + [*log_b, log(prior.n_range)]
+    )
+
+
+def proposals(case, tries=3):
+    """(move, terms, next state) of random proposals of all moves."""
+    for move in ALL_MOVES:
+        if move == "range" and case.model.prior.n_range == 0:
+            continue
+        for seed in range(tries):
+            leaf = seed % len(case.state.params) if move not in TREE_MOVES else 0
+            proposed = _testing.propose(case.problem, case.arrays, move, leaf, seed)
+            if proposed is not None:
+                yield move, proposed[0], oracle_state(proposed[1])
+
+
+def same_state(a, b):
+    return a.tree == b.tree and a.params == b.params
+
+
+# ---- the tests
+
+
+@often
+@given(cases)
+def test_log_posterior_and_leaf_terms(case):
+    terms = _testing.leaf_terms(case.problem, case.arrays)
+    model, state = case.model, case.state
+    close(terms["log_posterior"], log_target(model, state), scale=model.x.shape[0])
+    close(terms["marginal"], log_marginals(model, state), scale=model.x.shape[0])
+    for leaf, rows in enumerate(leaf_rows(model.split, state.tree)):
+        x, y = model.x[list(rows)], model.y[list(rows)]
+        c = conditional(model.leaf, state.hyper, x, y, state.params[leaf])
+        close(terms["lambda"][leaf], lambda_residual(c, state.hyper, y))
+        close(terms["log_det"][leaf], c.log_det_K)
+
+
+@often
+@given(cases)
+def test_every_term_of_every_move(case):
+    now = log_terms(case.model, case.state)
+    scale = sum(abs(value) for value in now.values())
+    for move, terms, after in proposals(case):
+        then = log_terms(case.model, after)
+        for name, parts in TARGET.items():
+            close(terms[name], sum(then[part] - now[part] for part in parts), scale)
+        change = sum(then.values()) - sum(now.values())
+        close(sum(terms[name] for name in TARGET), change, scale)
+        if move in TREE_MOVES:
+            expected = log_q_tree(case, move, after)
+        else:
+            expected = log_q_leaf(case, move, after, walked=terms["log_jacobian"] != 0)
+        close([terms[k] for k in ("q_forward", "q_reverse", "log_jacobian")], expected)
+        close(terms["total"], change + expected[1] - expected[0] + expected[2], scale)
+
+
+def steps_back(case, move, after):
+    """The terms of every branch of the reverse move that leads from `after` to the case's state."""
+    undo = {"grow": "prune", "prune": "grow"}.get(move, move)
+    branches = _testing.enumerate(case.problem, core_state(after), undo)
+    found = [proposed for _, proposed in branches if proposed is not None]
+    return [terms for terms, arrays in found if same_state(oracle_state(arrays), case.state)]
+
+
+@often
+@given(cases)
+def test_the_step_back_has_every_term_negated(case):
+    """Grow and prune undo each other; change, shift, swap and rotate undo themselves: the product of ratios is 1."""
+    scale = sum(abs(value) for value in log_terms(case.model, case.state).values())
+    for move, terms, after in proposals(case):
+        if move not in ("grow", "change", "shift", "swap", "rotate"):
+            continue  # the step back of prune draws continuous values
+        back = steps_back(case, move, after)
+        assert back
+        for b in back:
+            for name in TARGET:
+                close(b[name], -terms[name], scale)
+            close((b["q_forward"], b["q_reverse"]), (terms["q_reverse"], terms["q_forward"]))
+            close(b["total"], -terms["total"], scale)
+
+
+def test_random_states_reach_every_move():
+    """No move passes above because it never applied."""
+    seen = dict.fromkeys(ALL_MOVES, 0)
+    for seed in range(30):
+        case = make_case(
+            Settings("gaussian", "constant", "fixed", "separable", True, True, 1, 16, 2, 4, False, seed)
+        )
+        for move, *_ in proposals(case):
+            seen[move] += 1
+    assert min(seen.values()) >= 5, seen
+
+
+# ---- caches
+
+LONG_RUNS = {
+    "hierarchical separable": Settings(
+        "gaussian", "linear", "hierarchical", "separable", True, True, 4, 40, 2, 3, False, 1
+    ),
+    "flat isotropic": Settings("matern32", "linear", "flat", "isotropic", True, False, 4, 40, 2, 0, True, 2),
+    "fixed separable": Settings(
+        "matern52", "constant", "fixed", "separable", False, True, 2, 40, 3, 4, False, 3
+    ),
+    "linear leaves": Settings(
+        "gaussian", "linear", "hierarchical", "none", False, True, 5, 40, 2, 3, False, 4
+    ),
+}
+
+
+@cache
+def thousand_rounds(name, chunk):
+    """1000 rounds, 300 of them tuning: the case, its problem, the last state, the draws and counts of each chunk."""
+    case = make_case(LONG_RUNS[name])
+    problem = core_problem(case.model, case.state.hyper, case.tau2, tune=300)
+    state, chunks = case.arrays, []
+    for begin in range(0, 1000, chunk):
+        out = _core.run(problem, state, seed=7, chain=2, begin=begin, end=begin + chunk)
+        state = out["state"]
+        chunks.append(out)
+    return case, problem, state, chunks
+
+
+@pytest.mark.parametrize("name", LONG_RUNS)
+def test_caches_equal_recomputation_after_a_thousand_rounds(name):
+    """The log posterior that the chain reports, from what it kept up to date, is that of its state from scratch."""
+    case, problem, state, (chunk,) = thousand_rounds(name, 1000)
+    kept = chunk["draws"]
+    assert chunk["counts"][: len(TREE_MOVES), 1].sum() > 20, "the tree must have moved"
+    assert kept["log_posterior"].shape == (700,)
+    np.testing.assert_allclose(
+        kept["log_posterior"][-1], _testing.leaf_terms(problem, state)["log_posterior"], rtol=1e-8
+    )
+    for draw in (0, 350, 699):
+        np.testing.assert_allclose(
+            kept["log_posterior"][draw], log_target(case.model, oracle_state(kept, draw)), rtol=1e-8
+        )
+    assert same_state(oracle_state(state), oracle_state(kept, 699))
+
+
+@pytest.mark.parametrize("name", LONG_RUNS)
+def test_ten_times_a_hundred_rounds_are_a_thousand(name):
+    """Bit for bit."""
+    *_, state, (chunk,) = thousand_rounds(name, 1000)
+    *_, resumed, chunks = thousand_rounds(name, 100)
+    whole, parts = chunk["draws"], [c["draws"] for c in chunks]
+    np.testing.assert_array_equal(sum(c["counts"] for c in chunks), chunk["counts"])
+    for key, value in state.items():
+        np.testing.assert_array_equal(resumed[key], value, err_msg=key)
+    for key, value in whole.items():
+        if key == "node_start":
+            together = np.concatenate([np.diff(part[key]) for part in parts])
+            value = np.diff(value)
+        else:
+            together = np.concatenate([part[key] for part in parts])
+        np.testing.assert_array_equal(together, value, err_msg=key)

@@ -1,0 +1,1 @@
+"""Statistical correctness of the sampler: prior recovery, joint-distribution tests, calibration."""
