@@ -15,8 +15,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from treedgp.errors import ConfigError
 from treedgp.estimators.columns import categorical_columns, chosen_columns
 from treedgp.estimators.settings import check_of, check_positive_integer, seed_from
-from treedgp.model.data import Floats, InputEncoder, ResponseScale
+from treedgp.model.data import Floats, InputEncoder
 from treedgp.model.priors import Priors
+from treedgp.model.problem import Problem
 from treedgp.model.spec import ModelSpec, Schedule
 from treedgp.posterior.draws import Draws
 from treedgp.posterior.health import warn_once
@@ -122,8 +123,7 @@ class TreedGPRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         inputs, response = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         response = np.asarray(response, dtype=np.float64)
         encoder = self._encoder(inputs)
-        scale = ResponseScale.learn(response)
-        problem = spec.problem(encoder, encoder.leaf_inputs(inputs), encoder.codes(inputs), scale.scale(response))
+        problem = Problem.make(spec, encoder, inputs, response)
         self.priors_ = spec.priors
 
         seed = seed_from(self.random_state)
@@ -133,7 +133,7 @@ class TreedGPRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         probes = inputs[by_response[np.linspace(0, len(response) - 1, N_PROBES).astype(int)]]
 
         def keep() -> None:
-            predictor = Predictor(problem, encoder, scale, Draws.join(run.draws), self.n_jobs)
+            predictor = Predictor(problem, Draws.join(run.draws), self.n_jobs)
             self.posterior_ = Posterior(
                 predictor,
                 probes,

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import numpy as np
-
 import treedgp._core as _core
-from treedgp.errors import ConfigError, DataError
-from treedgp.model.data import Codes, Floats, InputEncoder
+from treedgp.errors import ConfigError
 from treedgp.model.priors import GammaMixture, NoisePrior, Priors
 
 LEAVES = ("gp", "linear", "constant")
@@ -102,47 +99,9 @@ class ModelSpec:
         spec.schedule.weights = list(self.schedule.weights)
         return spec
 
-    def problem(self, encoder: InputEncoder, x: Floats, codes: Codes, z: Floats) -> _core.Problem:
-        """Model and data in one object for the core; x, codes as encoded, z the scaled response."""
-        q = x.shape[1]
-        if self.priors.coefficients.kind == "flat":
-            _check_rank(x if self.linear_mean(q) else x[:, :0], encoder.leaf_names())
-        return _core.Problem(
-            spec=self.core_spec(q),
-            family=getattr(_core.Family, self.kernel),
-            linear_mean=self.linear_mean(q),
-            min_leaf=self.min_leaf(q),
-            x=x,
-            z=z,
-            codes=codes,
-            categorical=[not hasattr(column, "thresholds") for column in encoder.split_columns],
-            sizes=[column.size for column in encoder.split_columns],
-        )
-
 
 def _set_inverse_gamma(target: _core.InverseGammaPrior, prior: NoisePrior) -> None:
     target.a, target.g = prior.a, prior.g
     target.learned = prior.rates is not None
     if prior.rates is not None:
         target.rate_a, target.rate_g = prior.rates
-
-
-def _check_rank(x: Floats, names: list[str]) -> None:
-    """The flat prior needs a design (1, x) of full column rank; says which columns break it."""
-    design = np.column_stack([np.ones(len(x)), x])
-    dependent = []
-    basis: list[Floats] = []
-    for name, column in zip(["(intercept)", *names], design.T, strict=False):
-        residual = column.copy()
-        for q in basis:
-            residual -= (q @ residual) * q
-        if np.linalg.norm(residual) <= 1e-10 * np.linalg.norm(column):
-            dependent.append(name)
-        else:
-            basis.append(residual / np.linalg.norm(residual))
-    if dependent:
-        raise DataError(
-            f"The flat coefficient prior needs linearly independent leaf columns, but {', '.join(dependent)} "
-            f"depend(s) on the intercept and the columns before. Leave them out with leaf_features, or use "
-            "CoefficientPrior(kind='hierarchical')."
-        )

@@ -11,7 +11,8 @@ from scipy.special import ndtr
 
 import treedgp._core as _core
 from treedgp.errors import DataError
-from treedgp.model.data import Codes, Floats, InputEncoder, ResponseScale
+from treedgp.model.data import Codes, Floats
+from treedgp.model.problem import Problem
 from treedgp.posterior.draws import Draws
 
 BLOCK_ENTRIES = 4_000_000  # of a (draw, row) array held at once
@@ -23,9 +24,7 @@ JOINT_ROWS = 2000
 class Predictor:
     """The predictive law, a mixture over draws of normals: in the user's units, at the user's X."""
 
-    problem: _core.Problem
-    encoder: InputEncoder
-    scale: ResponseScale
+    problem: Problem
     draws: Draws
     n_jobs: int | None = None
 
@@ -36,7 +35,7 @@ class Predictor:
             mu, var = self._components(X[rows], of)
             mean[rows] = mu.mean(axis=0)
             variance[rows] = var.mean(axis=0) + mu.var(axis=0)
-        return self.scale.unscale(mean), variance * self.scale.width**2
+        return self.problem.scale.unscale(mean), variance * self.problem.scale.width**2
 
     def quantiles(self, X: Floats, q: Floats, of: str = "y") -> Floats:
         """(row, q) quantiles of the mixture."""
@@ -45,11 +44,11 @@ class Predictor:
             mu, var = self._components(X[rows], of)
             for j, level in enumerate(q):
                 out[rows, j] = mixture_quantile(mu, np.sqrt(var), level)
-        return self.scale.unscale(out)
+        return self.problem.scale.unscale(out)
 
     def mean_by_draw(self, X: Floats) -> Floats:
         """(draw, row): E f(x) given each draw."""
-        return self.scale.unscale(self._components(X, "f")[0])
+        return self.problem.scale.unscale(self._components(X, "f")[0])
 
     def joint(self, X: Floats, of: str = "y") -> tuple[Floats, Floats]:
         """Mean (row) and covariance (row, row)."""
@@ -62,7 +61,7 @@ class Predictor:
             if of == "y":
                 square[np.diag_indices(len(X))] += noise
         total /= n
-        return self.scale.unscale(total), (square / n - np.outer(total, total)) * self.scale.width**2
+        return self.problem.scale.unscale(total), (square / n - np.outer(total, total)) * self.problem.scale.width**2
 
     def sample_f(self, X: Floats, draws: np.ndarray, rng: np.random.Generator) -> Floats:
         """(draw, row): f(x), jointly over rows, one sample a draw."""
@@ -79,19 +78,19 @@ class Predictor:
             out[i] = mean + _square_root(cov) @ rng.standard_normal(len(X))
             if noisy:
                 out[i] += np.sqrt(noise) * rng.standard_normal(len(X))
-        return self.scale.unscale(out)
+        return self.problem.scale.unscale(out)
 
     def _row_blocks(self, n: int) -> Iterator[slice]:
         return _blocks(n, max(256, BLOCK_ENTRIES // len(self.draws)))
 
     def _encode(self, X: Floats) -> tuple[Floats, Codes]:
-        return self.encoder.leaf_inputs(X), self.encoder.codes(X)
+        return self.problem.encoder.leaf_inputs(X), self.problem.encoder.codes(X)
 
     def _components(self, X: Floats, of: str) -> tuple[Floats, Floats]:
         """(draw, row) mean and variance of the mixture's components, scaled response."""
         x, codes = self._encode(X)
         moments = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(_core.moments)(self.problem, self.draws.arrays, block.start, block.stop, x, codes)
+            delayed(_core.moments)(self.problem.core, self.draws.arrays, block.start, block.stop, x, codes)
             for block in _blocks(len(self.draws), DRAWS_A_TASK)
         )
         joined = np.concatenate(moments, axis=1)
@@ -100,7 +99,7 @@ class Predictor:
     def _joint_draws(self, X: Floats, draws: np.ndarray) -> Iterator[tuple[Floats, Floats, Floats]]:
         x, codes = self._encode(X)
         for draw in draws:
-            yield _core.joint(self.problem, self.draws.arrays, int(draw), x, codes)
+            yield _core.joint(self.problem.core, self.draws.arrays, int(draw), x, codes)
 
     def _check_joint(self, rows: int) -> None:
         if rows > JOINT_ROWS:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import treedgp._core as _core
+from treedgp.model.problem import Problem
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -33,14 +34,14 @@ class Chunk:
     failed_factorisations: int
 
 
-def start_chain(problem: _core.Problem, seed: int, index: int, prior_tree: bool = False) -> Chain:
+def start_chain(problem: Problem, seed: int, index: int, prior_tree: bool = False) -> Chain:
     """A chain at round 0: leaf parameters from their prior, the root alone or a tree from the prior."""
-    return Chain(seed, index, 0, _core.start(problem, seed, index, prior_tree))
+    return Chain(seed, index, 0, _core.start(problem.core, seed, index, prior_tree))
 
 
-def advance(problem: _core.Problem, chain: Chain, end: int) -> Chunk:
+def advance(problem: Problem, chain: Chain, end: int) -> Chunk:
     """Rounds up to `end`."""
-    out = _core.run(problem, chain.state, chain.seed, chain.index, chain.round, end)
+    out = _core.run(problem.core, chain.state, chain.seed, chain.index, chain.round, end)
     return Chunk(
         Chain(chain.seed, chain.index, end, out["state"]),
         out["draws"],

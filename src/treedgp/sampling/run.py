@@ -10,7 +10,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-import treedgp._core as _core
+from treedgp.model.problem import Problem
 from treedgp.sampling.chain import Arrays, Chain, Chunk, advance
 
 CHUNK_SECONDS = 0.2
@@ -44,7 +44,7 @@ class Run:
 
 
 def run_chains(
-    problem: _core.Problem,
+    problem: Problem,
     run: Run,
     *,
     tune: int,

@@ -1,0 +1,73 @@
+"""Model and data together: what a chain samples and a draw predicts from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+import treedgp._core as _core
+from treedgp.errors import DataError
+from treedgp.model.data import Codes, Floats, InputEncoder, NumericColumn, ResponseScale
+from treedgp.model.spec import ModelSpec
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A model, its training data as encoded, and how to encode more. The compiled form is made on first use."""
+
+    spec: ModelSpec
+    encoder: InputEncoder
+    scale: ResponseScale
+    x: Floats  # (n, q) leaf inputs
+    codes: Codes  # (n, split columns)
+    z: Floats  # (n) scaled response
+
+    @classmethod
+    def make(cls, spec: ModelSpec, encoder: InputEncoder, X: Floats, y: Floats) -> Problem:
+        scale = ResponseScale.learn(y)
+        x = encoder.leaf_inputs(X)
+        if spec.priors.coefficients.kind == "flat" and spec.linear_mean(x.shape[1]):
+            _check_rank(x, encoder.leaf_names())
+        return cls(spec, encoder, scale, x, encoder.codes(X), scale.scale(y))
+
+    @cached_property
+    def core(self) -> _core.Problem:
+        q = self.x.shape[1]
+        return _core.Problem(
+            spec=self.spec.core_spec(q),
+            family=getattr(_core.Family, self.spec.kernel),
+            linear_mean=self.spec.linear_mean(q),
+            min_leaf=self.spec.min_leaf(q),
+            x=self.x,
+            z=self.z,
+            codes=self.codes,
+            categorical=[not isinstance(column, NumericColumn) for column in self.encoder.split_columns],
+            sizes=[column.size for column in self.encoder.split_columns],
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "core"}
+
+
+def _check_rank(x: Floats, names: list[str]) -> None:
+    """The flat prior needs a design (1, x) of full column rank; says which columns break it."""
+    design = np.column_stack([np.ones(len(x)), x])
+    dependent = []
+    basis: list[Floats] = []
+    for name, column in zip(["(intercept)", *names], design.T, strict=False):
+        residual = column.copy()
+        for q in basis:
+            residual -= (q @ residual) * q
+        if np.linalg.norm(residual) <= 1e-10 * np.linalg.norm(column):
+            dependent.append(name)
+        else:
+            basis.append(residual / np.linalg.norm(residual))
+    if dependent:
+        raise DataError(
+            f"The flat coefficient prior needs linearly independent leaf columns, but {', '.join(dependent)} "
+            f"depend(s) on the intercept and the columns before. Leave them out with leaf_features, or use "
+            "CoefficientPrior(kind='hierarchical')."
+        )
