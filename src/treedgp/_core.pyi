@@ -44,9 +44,9 @@ class InverseGammaPrior:
 
 class Schedule:
     weights: list[float]
-    tree_moves: int
-    range_moves: int
-    nugget_moves: int
+    tree_moves: float
+    range_moves: float
+    nugget_moves: float
     tune: int
     thin: int
     anneal: bool

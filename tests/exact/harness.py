@@ -83,8 +83,7 @@ class Chain:
         if self.prior_only:
             by_state = [terms | {"likelihood": 0.0} for terms in by_state]
         return {
-            name: np.array([sum(terms[part] for part in parts) for terms in by_state])
-            for name, parts in TARGET.items()
+            name: np.array([sum(terms[part] for part in parts) for terms in by_state]) for name, parts in TARGET.items()
         }
 
     @cached_property
@@ -127,9 +126,7 @@ def transition_matrix(chain, move, leaf=0, log_ratio=None):
         for branch in branches:
             accepted = 0.0
             if branch.target is not None:
-                total = (
-                    branch.terms["total"] if log_ratio is None else log_ratio(Step(chain, move, i, branch))
-                )
+                total = branch.terms["total"] if log_ratio is None else log_ratio(Step(chain, move, i, branch))
                 accepted = exp(min(0.0, total))
                 entries.append((i, branch.target, branch.probability * accepted))
             entries.append((i, i, branch.probability * (1 - accepted)))

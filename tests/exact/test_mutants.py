@@ -201,9 +201,7 @@ MUTANTS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("damage", "group", "name"), MUTANTS, ids=[f"{d.__name__}-{g}-{n}" for d, g, n in MUTANTS]
-)
+@pytest.mark.parametrize(("damage", "group", "name"), MUTANTS, ids=[f"{d.__name__}-{g}-{n}" for d, g, n in MUTANTS])
 def test_the_check_sees(damage, group, name):
     case = chain(name)
     right, wrong = (imbalance(case.pi, group_matrix(case, group, ratio))[1] for ratio in (None, damage))

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracle import moves, priors, simulate
-from oracle.bridge import core_problem, core_state, oracle_state
-from oracle.leaf import Hyper, LeafModel, LeafParams, conditional, design, lambda_residual
+from oracle.bridge import core_problem, core_state, oracle_state, preorder
+from oracle.leaf import Hyper, LeafModel, LeafParams, conditional, design, lambda_residual, predict
 from oracle.priors import LeafPrior
 from oracle.rules import leaf_rows
 from oracle.target import Model, State, log_ig, log_marginals, log_target, log_terms
@@ -122,7 +122,7 @@ def make_case(s):
 
 
 cases = settings_of_a_model().map(make_case)
-often = settings(max_examples=300, deadline=None, derandomize=True)
+often = settings(max_examples=150, deadline=None, derandomize=True)
 
 
 # ---- proposal probabilities, from the oracle
@@ -175,9 +175,7 @@ def log_q_leaf(case, move, after, walked):
         return log_q_scalar(prior.g, now.g, new.g, walked)
     i = next(i for i in range(prior.n_range) if now.d[i] != new.d[i])
     log_b = [log(priors.p_b(prior.limiting, p.d[i], p.b[i])) for p in (new, now)]
-    return (
-        log_q_scalar(prior.d, now.d[i], new.d[i], walked) - log(prior.n_range) + [*log_b, log(prior.n_range)]
-    )
+    return log_q_scalar(prior.d, now.d[i], new.d[i], walked) - log(prior.n_range) + [*log_b, log(prior.n_range)]
 
 
 def proposals(case, tries=3):
@@ -213,9 +211,7 @@ def test_log_posterior_and_leaf_terms(case):
         close(terms["log_det"][leaf], c.log_det_K)
 
 
-@often
-@given(cases)
-def test_every_term_of_every_move(case):
+def check_every_term(case):
     now = log_terms(case.model, case.state)
     scale = sum(abs(value) for value in now.values())
     for move, terms, after in proposals(case):
@@ -230,6 +226,19 @@ def test_every_term_of_every_move(case):
             expected = log_q_leaf(case, move, after, walked=terms["log_jacobian"] != 0)
         close([terms[k] for k in ("q_forward", "q_reverse", "log_jacobian")], expected)
         close(terms["total"], change + expected[1] - expected[0] + expected[2], scale)
+
+
+@often
+@given(cases)
+def test_every_term_of_every_move(case):
+    check_every_term(case)
+
+
+@pytest.mark.long
+@settings(often, max_examples=3000)
+@given(cases)
+def test_every_term_of_every_move_on_more_states(case):
+    check_every_term(case)
 
 
 def steps_back(case, move, after):
@@ -261,12 +270,53 @@ def test_random_states_reach_every_move():
     """No move passes above because it never applied."""
     seen = dict.fromkeys(ALL_MOVES, 0)
     for seed in range(30):
-        case = make_case(
-            Settings("gaussian", "constant", "fixed", "separable", True, True, 1, 16, 2, 4, False, seed)
-        )
+        case = make_case(Settings("gaussian", "constant", "fixed", "separable", True, True, 1, 16, 2, 4, False, seed))
         for move, *_ in proposals(case):
             seen[move] += 1
     assert min(seen.values()) >= 5, seen
+
+
+# ---- prediction
+
+
+def leaf_of(split, tree, code, first=0):
+    """Index of the leaf of a new row; a level never seen (-1) is on the rest side of every rule."""
+    if tree is None:
+        return first
+    column, k, left, right = tree
+    goes_left = code[column] <= k if split.kinds[column] == "numeric" else code[column] == k
+    if goes_left:
+        return leaf_of(split, left, code, first)
+    return leaf_of(split, right, code, first + (len(preorder(left)) + 1) // 2)
+
+
+@often
+@given(cases, st.integers(0, 2**32 - 1))
+def test_predictions_are_those_of_each_row_s_leaf(case, seed):
+    model, state, rng = case.model, case.state, np.random.default_rng(seed)
+    n_new = 6
+    x = rng.random((n_new, model.x.shape[1])) * 1.5 - 0.2
+    codes = np.column_stack(
+        [
+            rng.integers(0 if kind == "numeric" else -1, size, n_new)
+            for kind, size in zip(model.split.kinds, model.split.sizes, strict=True)
+        ]
+    ).astype(np.int32)
+    sigma2 = rng.gamma(3.0, size=len(state.params))
+    home = np.array([leaf_of(model.split, state.tree, code) for code in codes])
+    mean, var_y, cov = np.zeros(n_new), np.zeros(n_new), np.zeros((n_new, n_new))
+    for leaf, rows in enumerate(leaf_rows(model.split, state.tree)):
+        at, r = np.flatnonzero(home == leaf), list(rows)
+        args = model.leaf, state.hyper, model.x[r], model.y[r], state.params[leaf], sigma2[leaf], x[at]
+        mean[at], cov[np.ix_(at, at)] = predict(*args)
+        var_y[at] = np.diag(predict(*args, of="y")[1])
+
+    draws = core_state(state, sigma2)
+    close(_core.moments(case.problem, draws, 0, 1, x, codes)[:, 0], [mean, np.diag(cov), var_y], sigma2.max())
+    got_mean, noise, got_cov = _core.joint(case.problem, draws, 0, x, codes)
+    close(got_mean, mean)
+    close(got_cov, cov, sigma2.max())
+    close(noise, var_y - np.diag(cov), sigma2.max())
 
 
 # ---- caches
@@ -276,12 +326,8 @@ LONG_RUNS = {
         "gaussian", "linear", "hierarchical", "separable", True, True, 4, 40, 2, 3, False, 1
     ),
     "flat isotropic": Settings("matern32", "linear", "flat", "isotropic", True, False, 4, 40, 2, 0, True, 2),
-    "fixed separable": Settings(
-        "matern52", "constant", "fixed", "separable", False, True, 2, 40, 3, 4, False, 3
-    ),
-    "linear leaves": Settings(
-        "gaussian", "linear", "hierarchical", "none", False, True, 5, 40, 2, 3, False, 4
-    ),
+    "fixed separable": Settings("matern52", "constant", "fixed", "separable", False, True, 2, 40, 3, 4, False, 3),
+    "linear leaves": Settings("gaussian", "linear", "hierarchical", "none", False, True, 5, 40, 2, 3, False, 4),
 }
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from treedgp import _core
+from treedgp.model.spec import SCALAR_MOVES
 
 from .leaf import Hyper, LeafParams
 from .target import State
@@ -78,7 +79,7 @@ def core_state(state, sigma2=None, beta=None, log_step=None):
         "beta0": np.array(hyper.beta0, dtype=float)[None],
         "w_inv": np.array(lower, dtype=float)[None],
         "hyper": np.array([[hyper.a_s, hyper.g_s, hyper.a_t, hyper.g_t]], dtype=float),
-        "log_step": np.zeros(6) if log_step is None else log_step,
+        "log_step": np.zeros(len(SCALAR_MOVES)) if log_step is None else log_step,
     }
 
 

@@ -109,18 +109,14 @@ def thin_by_ess(values):
 def ks_uniform(name, values):
     """Kolmogorov-Smirnov test of independent values that are uniform on (0, 1)."""
     result = kstest(values, "uniform")
-    return Comparison(
-        f"{name} is uniform (KS)", result.pvalue, f"D = {result.statistic:.3f}, n = {len(values)}"
-    )
+    return Comparison(f"{name} is uniform (KS)", result.pvalue, f"D = {result.statistic:.3f}, n = {len(values)}")
 
 
 def chi2_uniform(name, values, bins):
     """Chi-square test of the same in equal bins, of which each must expect at least 5 values."""
     assert len(values) >= 5 * bins, "too few values for so many bins"
     counts = np.histogram(values, bins, range=(0, 1))[0]
-    return Comparison(
-        f"{name} is uniform (chi-square)", chisquare(counts).pvalue, f"counts {counts.tolist()}"
-    )
+    return Comparison(f"{name} is uniform (chi-square)", chisquare(counts).pvalue, f"counts {counts.tolist()}")
 
 
 def chi2_counts(name, observed, expected):

@@ -114,8 +114,12 @@ def statistics(model, draw, with_response=True):
 
 
 def table(rows):
-    """{name: values} of a list of {name: value}."""
-    return {name: np.array([row[name] for row in rows], dtype=float) for name in rows[0]}
+    """{name: values} of {name: value} after {name: value}, all with the same names."""
+    names, values = (), []
+    for row in rows:
+        names = tuple(row)
+        values.append(np.array([*row.values()], dtype=float))
+    return dict(zip(names, np.array(values).T, strict=True))
 
 
 def chain_draws(arrays, responses):
@@ -126,5 +130,16 @@ def chain_draws(arrays, responses):
         yield Draw(oracle_state(arrays, i), arrays["sigma2"][leaves], arrays["beta"][leaves], y)
 
 
+def take(arrays, kept):
+    """The same arrays with the chosen draws only."""
+    start = arrays["node_start"]
+    nodes = np.concatenate([np.arange(start[i], start[i + 1]) for i in kept])
+    leaves = np.concatenate([np.arange((start[i] + i) // 2, (start[i + 1] + i + 1) // 2) for i in kept])
+    out = {"node_start": np.concatenate([[0], np.cumsum(np.diff(start)[kept])])}
+    out |= {name: arrays[name][nodes] for name in ("column", "cut")}
+    out |= {name: arrays[name][leaves] for name in ("range", "gp", "nugget", "sigma2", "tau2", "beta")}
+    return out | {name: arrays[name][kept] for name in ("beta0", "w_inv", "hyper", "log_posterior")}
+
+
 def direct_draws(case, n, rng):
-    return [draw_all(case.model, case.fixed, rng, case.tau2) for _ in range(n)]
+    return (draw_all(case.model, case.fixed, rng, case.tau2) for _ in range(n))

@@ -20,7 +20,7 @@ from oracle.rules import leaf_rows
 from oracle.target import log_target
 from statistical.gates import assert_gate, chi2_uniform, random_rank
 from statistical.models import make_case
-from statistical.summaries import chain_draws, direct_draws, statistics, table
+from statistical.summaries import chain_draws, direct_draws, statistics, table, take
 from treedgp import _core
 from treedgp.posterior.diagnostics import ess_bulk
 
@@ -28,10 +28,13 @@ FAMILIES = ("constant", "linear", "gp", "llm")
 RANKED = (
     *("leaves", "depth", "root rule", "categorical share", "g", "d[0]", "b[0]", "sigma2", "tau2", "beta[0]"),
     *("beta0[0]", "log|W|", "a_s", "g_s", "a_t", "g_t", "beta pivot", "residual pivot", "log likelihood"),
+    *("log posterior", "f[0]", "f[1]"),
 )
 AT = 5  # f is predicted at this training row and at a point next to it, on the same side of every cut
 NEAR = np.array([[0.44, 0.4], [0.47, 0.4]])
-TUNE, ROUNDS, MOST_RANKED = 600, 3000, 100
+TUNE = 600
+ROUNDS = {"constant": 6_000, "linear": 5_000, "gp": 3_000, "llm": 3_000}
+STORED, FEWEST_RANKED, MOST_RANKED = 1000, 20, 60
 
 
 def draw_f(model, truth, rng):
@@ -44,67 +47,73 @@ def draw_f(model, truth, rng):
 
 
 def sample_posterior(model, seed, rounds):
-    """A run as users get it: the root, tuning, then every draw."""
-    problem = core_problem(model, tune=TUNE)
+    """A run as users get it: the root, tuning, then draws."""
+    problem = core_problem(model, tune=TUNE, thin=rounds // STORED, tree_moves=2)
     state = _core.start(problem, seed, 0, False)
     return problem, _core.run(problem, state, seed, 0, 0, TUNE + rounds)["draws"]
 
 
 def effective_draws(draws):
-    """The least over the log posterior, the leaves and the hyperparameters."""
+    """The least over the log posterior, the leaves, (a_s, g_s, a_t, g_t) and beta0[0]."""
     leaves = np.diff(draws["node_start"])
-    traces = [draws["log_posterior"], leaves, np.log(draws["hyper"][:, 1]), draws["beta0"][:, 0]]
-    sizes = [ess_bulk(trace[None].astype(float)) for trace in traces if np.ptp(trace) > 0]
-    return min(sizes)
+    traces = [draws["log_posterior"], leaves, *draws["hyper"].T, draws["beta0"][:, 0]]
+    return min(ess_bulk(trace[None].astype(float)) for trace in traces if np.ptp(trace) > 0)
 
 
 def independent_draws(draws):
-    """Numbers of at most MOST_RANKED draws, at least two autocorrelation times apart."""
-    n = len(draws["log_posterior"])
-    step = max(int(np.ceil(2 * n / effective_draws(draws))), n // MOST_RANKED)
-    return np.arange(step - 1, n, step)
+    """The draws two autocorrelation times apart, but not more or fewer than are ranked."""
+    n = np.clip(effective_draws(draws) / 2, FEWEST_RANKED, MOST_RANKED)
+    step = int(STORED / n)
+    return take(draws, np.arange(step - 1, STORED, step))
+
+
+def predict_f(model, problem, draws, rng):
+    """f at NEAR, a draw for each draw."""
+    codes = np.repeat(model.split.codes[[AT]], len(NEAR), axis=0).astype(np.int32)
+    mean, var_f, _ = _core.moments(problem, draws, 0, len(draws["log_posterior"]), NEAR, codes)
+    return rng.normal(mean, np.sqrt(var_f))
+
+
+def with_log_posterior_and_f(values, log_posterior, f):
+    return values | {"log posterior": log_posterior} | {f"f[{i}]": f[..., i] for i in range(len(NEAR))}
+
+
+def true_statistics(model, truth, rng):
+    f = draw_f(model, truth, rng)
+    return with_log_posterior_and_f(statistics(model, truth), log_target(model, truth.state), f)
 
 
 def posterior_statistics(model, problem, draws, rng):
-    """{statistic: values} of about independent draws."""
-    kept = independent_draws(draws)
-    pairs = list(chain_draws(draws, np.broadcast_to(model.y, (len(draws["log_posterior"]), len(model.y)))))
-    out = table([statistics(model, pairs[i]) for i in kept])
-    out["log posterior"] = draws["log_posterior"][kept]
-    codes = np.repeat(model.split.codes[[AT]], len(NEAR), axis=0).astype(np.int32)
-    mean, var_f, _ = _core.moments(problem, draws, 0, len(pairs), NEAR, codes)
-    f = rng.normal(mean[kept], np.sqrt(var_f[kept]))
-    return out | {f"f[{i}]": f[:, i] for i in range(len(NEAR))}
+    responses = [model.y] * len(draws["log_posterior"])
+    values = table(statistics(model, draw) for draw in chain_draws(draws, responses))
+    return with_log_posterior_and_f(values, draws["log_posterior"], predict_f(model, problem, draws, rng))
 
 
 def ranks_of_one(case, truth, seed, rounds, rng):
     """{statistic: rank of the truth, uniform on (0, 1)} of one simulated response."""
     model = replace(case.model, y=truth.y)
     problem, draws = sample_posterior(model, seed, rounds)
-    true_f = draw_f(model, truth, rng)
-    true = statistics(model, truth) | {"log posterior": log_target(model, truth.state)}
-    true |= {f"f[{i}]": value for i, value in enumerate(true_f)}
-    drawn = posterior_statistics(model, problem, draws, rng)
-    names = [name for name in drawn if name in RANKED or name == "log posterior" or name.startswith("f[")]
-    return {name: random_rank(true[name], drawn[name], rng) for name in names}
+    true = true_statistics(model, truth, rng)
+    drawn = posterior_statistics(model, problem, independent_draws(draws), rng)
+    return {name: random_rank(true[name], drawn[name], rng) for name in RANKED if name in drawn}
 
 
 def calibration(case, seed, simulations, rounds, bins, truth_case=None):
     """`truth_case`: where the truth comes from, if not from the model that is fitted."""
     rng = np.random.default_rng(seed)
-    truths = direct_draws(truth_case or case, simulations, rng)
-    ranks = table([ranks_of_one(case, t, seed + i, rounds, rng) for i, t in enumerate(truths)])
+    truths = direct_draws(truth_case or case, simulations, np.random.default_rng([seed, 1]))
+    ranks = table(ranks_of_one(case, t, seed + i, rounds, rng) for i, t in enumerate(truths))
     return [chi2_uniform(f"rank of {name}", values, bins) for name, values in ranks.items()]
 
 
 @pytest.mark.parametrize("kind", FAMILIES)
 def test_runs_are_calibrated(kind, request):
     case = make_case(kind, "b0")
-    assert_gate(lambda seed, scale: calibration(case, seed, 120 * scale, ROUNDS, 12), request.node.name)
+    assert_gate(lambda seed, scale: calibration(case, seed, 120 * scale, ROUNDS[kind], 12), request.node.name)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", FAMILIES)
 def test_runs_are_calibrated_long(kind, request):
     case = make_case(kind, "b0")
-    assert_gate(lambda seed, scale: calibration(case, seed, 2000 * scale, 3 * ROUNDS, 40), request.node.name)
+    assert_gate(lambda seed, scale: calibration(case, seed, 2000 * scale, 3 * ROUNDS[kind], 40), request.node.name)

@@ -7,8 +7,9 @@ are those of R's `tgp`, except that the coefficients have a proper, hierarchical
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, fields
+from numbers import Integral, Real
+from typing import Literal, TypeGuard
 
 from treedgp.errors import ConfigError
 
@@ -18,8 +19,16 @@ def _require(condition: bool, message: str) -> None:
         raise ConfigError(message)
 
 
-def _is_positive(value: float) -> bool:
-    return isinstance(value, int | float) and math.isfinite(value) and value > 0
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_positive(value: object) -> bool:
+    return _is_number(value) and value > 0
+
+
+def _is_tuple(value: object) -> bool:
+    return isinstance(value, tuple | list)
 
 
 @dataclass(frozen=True)
@@ -42,12 +51,12 @@ class TreePrior:
     max_depth: int | None = None
 
     def __post_init__(self) -> None:
-        _require(0 < self.alpha < 1, f"TreePrior: alpha must lie in (0, 1), got {self.alpha!r}")
-        _require(math.isfinite(self.beta) and self.beta >= 0, f"TreePrior: beta must be >= 0, got {self.beta!r}")
+        _require(_is_positive(self.alpha) and self.alpha < 1, f"TreePrior: alpha must lie in (0, 1), got {self.alpha!r}")
+        _require(_is_number(self.beta) and self.beta >= 0, f"TreePrior: beta must be >= 0, got {self.beta!r}")
         for name in ("min_leaf", "max_depth"):
             value = getattr(self, name)
             _require(
-                value is None or (isinstance(value, int) and value >= 1),
+                value is None or (isinstance(value, Integral) and value >= 1),
                 f"TreePrior: {name} must be None or an integer >= 1, got {value!r}",
             )
 
@@ -65,7 +74,7 @@ class GammaMixture:
         name = type(self).__name__
         if self.fixed is not None:
             _require(
-                math.isfinite(self.fixed) and self.fixed >= 0,
+                _is_number(self.fixed) and self.fixed >= 0,
                 f"{name}: fixed must be >= 0, got {self.fixed!r}",
             )
             return

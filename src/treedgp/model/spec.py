@@ -12,7 +12,7 @@ LEAVES = ("gp", "linear", "constant")
 MEANS = ("linear", "constant")
 KERNELS = ("gaussian", "matern12", "matern32", "matern52")
 TREE_MOVES = ("grow", "prune", "change", "shift", "swap", "rotate")
-SCALAR_MOVES = ("range", "nugget", "noise a", "noise g", "tau2 a", "tau2 g")
+SCALAR_MOVES = ("range", "nugget", "noise a", "noise g", "tau2 a", "tau2 g", "tau2 scale")
 
 
 @dataclass(frozen=True)
@@ -20,15 +20,16 @@ class Schedule:
     """How rounds are spent.
 
     A round makes `tree_moves` tree moves, then `range_moves` and `nugget_moves` proposals in each leaf, then the
-    Gibbs draws. `weights` are the probabilities of the moves in `TREE_MOVES`. During the first `tune` rounds step
-    sizes adapt and, if `anneal`, the likelihood is annealed; after them every `thin`-th round is kept.
+    Gibbs draws; 0.25 moves a round is one in every fourth round. `weights` are the probabilities of the moves in
+    `TREE_MOVES`. During the first `tune` rounds step sizes adapt and, if `anneal`, the likelihood is annealed; after
+    them every `thin`-th round is kept.
     """
 
     tune: int = 1000
     thin: int = 1
-    tree_moves: int = 1
-    range_moves: int = 1
-    nugget_moves: int = 1
+    tree_moves: float = 1.0
+    range_moves: float = 1.0
+    nugget_moves: float = 1.0
     weights: tuple[float, ...] = (0.25, 0.25, 0.2, 0.1, 0.1, 0.1)
     anneal: bool = True
 

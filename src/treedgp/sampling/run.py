@@ -11,6 +11,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from treedgp.model.problem import Problem
+from treedgp.model.spec import SCALAR_MOVES, TREE_MOVES
 from treedgp.sampling.chain import Arrays, Chain, Chunk, advance
 
 CHUNK_SECONDS = 0.2
@@ -28,7 +29,7 @@ class Run:
 
     def __post_init__(self) -> None:
         self.draws = [[] for _ in self.chains]
-        self.counts = np.zeros((len(self.chains), 12, 2), dtype=np.int64)
+        self.counts = np.zeros((len(self.chains), len(TREE_MOVES) + len(SCALAR_MOVES), 2), dtype=np.int64)
 
     @property
     def round(self) -> int:

@@ -55,6 +55,13 @@ inline CoefficientPosterior coefficient_posterior(const Whitened& w, double tau2
   return post;
 }
 
+// log of the integral over sigma2: what log p(Z | d, b, g, tau2) owes to (a_s, g_s).
+inline double log_noise_integral(const CoefficientPosterior& post, double a, double g) {
+  const double shape = 0.5 * (a + post.dof);
+  return 0.5 * a * std::log(0.5 * g) - shape * std::log(0.5 * (g + post.lambda)) + log_gamma(shape) -
+         log_gamma(0.5 * a);
+}
+
 // log p(Z | d, b, g, tau2), beta and sigma2 integrated out; -inf where a factorisation failed.
 inline double log_marginal(const Whitened& w, double tau2, CoefficientKind kind, const Hyper& h) {
   const CoefficientPosterior post = coefficient_posterior(w, tau2, kind, h);
@@ -62,10 +69,8 @@ inline double log_marginal(const Whitened& w, double tau2, CoefficientKind kind,
   const int m = w.r.cols - 1;
   const double log_det_v = -2 * half_log_det(post.v_inv_factor);
   const double log_prior_det = kind == CoefficientKind::flat ? 0 : h.log_det_w + m * std::log(tau2);
-  const double shape = 0.5 * (h.a_sigma + post.dof);
   return 0.5 * (log_det_v - w.n * std::log(2 * std::numbers::pi) - w.log_det - log_prior_det) +
-         0.5 * h.a_sigma * std::log(0.5 * h.g_sigma) - shape * std::log(0.5 * (h.g_sigma + post.lambda)) +
-         log_gamma(shape) - log_gamma(0.5 * h.a_sigma);
+         log_noise_integral(post, h.a_sigma, h.g_sigma);
 }
 
 }  // namespace treedgp

@@ -62,42 +62,65 @@ void draw_w(State& s, Rng& rng) {
 // One random-walk step on log(value - floor) of a shape or rate.
 template <class Rng, class LogTarget>
 void walk(double& value, double floor, LogTarget&& log_target, State& s, Step step, const Tempo& tempo,
-          MoveCount& count, Rng& rng) {
+          Counts& counts, Rng& rng) {
   const double now = value - floor, proposed = now * std::exp(std::exp(s.log_step[step]) * rng.normal());
   const LogRatio ratio{.params_prior = log_target(floor + proposed) - log_target(value),
                        .log_jacobian = std::log(proposed) - std::log(now)};
   const bool accepted = accept(ratio, 1, rng);
   if (accepted) value = floor + proposed;
-  count.add(accepted);
+  counts.steps[step].add(accepted);
   tempo.adapt(s.log_step[step], accepted);
 }
 
-// (a, g) | v_1 .. v_R, where v_r ~ IG(a/2, g/2).
-template <class Rng, class Values>
-void draw_inverse_gamma(double& a, double& g, const InverseGammaPrior& prior, Values&& values, State& s,
-                        Step a_step, Step g_step, const Tempo& tempo, Counts& counts, Rng& rng) {
-  if (!prior.learned) return;
+// (a_s, g_s) | Z with every sigma2 and beta integrated out: the sigma2 drawn next would otherwise hold them back.
+template <class Rng>
+void draw_noise_hyper(State& s, const std::vector<CoefficientPosterior>& posts, const Spec& spec, const Tempo& tempo,
+                      Counts& counts, Rng& rng) {
+  if (!spec.sigma2.learned) return;
+  Hyper& h = s.hyper;
   auto log_target = [&](double a, double g) {
-    double sum = prior.log_hyperprior(a, g);
-    for (const Leaf& leaf : s.leaves) sum += log_inverse_gamma(values(leaf), a, g);
+    double sum = spec.sigma2.log_hyperprior(a, g);
+    for (const auto& post : posts) sum += log_noise_integral(post, a, g);
     return sum;
   };
-  walk(a, 2, [&](double x) { return log_target(x, g); }, s, a_step, tempo, counts.steps[a_step], rng);
-  walk(g, 0, [&](double x) { return log_target(a, x); }, s, g_step, tempo, counts.steps[g_step], rng);
+  walk(h.a_sigma, 2, [&](double a) { return log_target(a, h.g_sigma); }, s, a_sigma_step, tempo, counts, rng);
+  walk(h.g_sigma, 0, [&](double g) { return log_target(h.a_sigma, g); }, s, g_sigma_step, tempo, counts, rng);
 }
 
+// (g_t, tau2_1 .. tau2_R) -> c times all of them, sigma2 and beta integrated out: the direction in which single
+// updates crawl, since g_t and the tau2 hold each other in place.
 template <class Rng>
-void draw_hyper(State& s, const Spec& spec, const Tempo& tempo, Counts& counts, Rng& rng) {
+void scale_tau2(State& s, const Problem& problem, const Tempo& tempo, Counts& counts, Rng& rng) {
+  const InverseGammaPrior& prior = problem.spec.tau2;
+  if (!problem.spec.leaf.tau2_random || !prior.learned) return;
+  const double log_c = std::exp(s.log_step[tau_scale_step]) * rng.normal(), c = std::exp(log_c);
+  State next = s;
+  next.hyper.g_tau *= c;
+  for (Leaf& leaf : next.leaves) leaf.params.tau2 *= c;
+  const LogRatio ratio{
+      .likelihood = log_marginals(problem, next.leaves, s.hyper) - log_marginals(problem, s.leaves, s.hyper),
+      .params_prior = log_params(problem, next.leaves, next.hyper) - log_params(problem, s.leaves, s.hyper) +
+                      prior.log_hyperprior(s.hyper.a_tau, next.hyper.g_tau) -
+                      prior.log_hyperprior(s.hyper.a_tau, s.hyper.g_tau),
+      .log_jacobian = (1.0 + s.leaves.size()) * log_c};
+  const bool accepted = accept(ratio, 1, rng);
+  if (accepted) s = std::move(next);
+  counts.steps[tau_scale_step].add(accepted);
+  tempo.adapt(s.log_step[tau_scale_step], accepted);
+}
+
+// (a_t, g_t) | tau2_1 .. tau2_R, where tau2_r ~ IG(a_t/2, g_t/2).
+template <class Rng>
+void draw_tau2_hyper(State& s, const Spec& spec, const Tempo& tempo, Counts& counts, Rng& rng) {
+  if (!spec.leaf.tau2_random || !spec.tau2.learned) return;
   Hyper& h = s.hyper;
-  if (spec.coefficients == CoefficientKind::hierarchical) {
-    draw_beta0(s, rng);
-    draw_w(s, rng);
-  }
-  if (spec.leaf.tau2_random)
-    draw_inverse_gamma(h.a_tau, h.g_tau, spec.tau2, [](const Leaf& l) { return l.params.tau2; }, s, a_tau_step,
-                       g_tau_step, tempo, counts, rng);
-  draw_inverse_gamma(h.a_sigma, h.g_sigma, spec.sigma2, [](const Leaf& l) { return l.sigma2; }, s, a_sigma_step,
-                     g_sigma_step, tempo, counts, rng);
+  auto log_target = [&](double a, double g) {
+    double sum = spec.tau2.log_hyperprior(a, g);
+    for (const Leaf& leaf : s.leaves) sum += log_inverse_gamma(leaf.params.tau2, a, g);
+    return sum;
+  };
+  walk(h.a_tau, 2, [&](double a) { return log_target(a, h.g_tau); }, s, a_tau_step, tempo, counts, rng);
+  walk(h.g_tau, 0, [&](double g) { return log_target(h.a_tau, g); }, s, g_tau_step, tempo, counts, rng);
 }
 
 }  // namespace treedgp

@@ -6,13 +6,7 @@
 namespace treedgp {
 
 template <class Rng>
-void draw_leaf(Leaf& leaf, const Problem& problem, const Hyper& h, Workspace& ws, Rng& rng) {
-  const Spec& spec = problem.spec;
-  const auto post = coefficient_posterior(leaf.data, leaf.params.tau2, spec.coefficients, h);
-  if (!post.ok) {
-    ++ws.failed_factorisations;
-    return;
-  }
+void draw_leaf(Leaf& leaf, const CoefficientPosterior& post, const Spec& spec, const Hyper& h, Rng& rng) {
   leaf.sigma2 = 0.5 * (h.g_sigma + post.lambda) / rng.gamma(0.5 * (h.a_sigma + post.dof));
   const int m = static_cast<int>(post.mean.size());
   for (double& e : leaf.beta) e = rng.normal() * std::sqrt(leaf.sigma2);

@@ -1,5 +1,4 @@
-// One round, in order: tree moves; ranges and nuggets of each leaf; sigma2, beta, tau2 of each leaf; what the
-// leaves share.
+// One round, in order: tree moves; ranges and nuggets of each leaf; variances and coefficients.
 #pragma once
 #include <stdexcept>
 
@@ -46,7 +45,6 @@ void move_tree(State& s, const Problem& problem, Workspace& ws, const Tempo& tem
 
 template <class Rng>
 void move_leaves(State& s, const Problem& problem, Workspace& ws, const Tempo& tempo, Counts& counts, Rng& rng) {
-  const Schedule& schedule = problem.spec.schedule;
   auto play = [&](auto&& propose, Step step, const Region& region, int index) {
     bool walked = false;
     const bool accepted = decide(s, propose(s, problem, ws, region, index, rng, walked), tempo, rng);
@@ -57,19 +55,41 @@ void move_leaves(State& s, const Problem& problem, Workspace& ws, const Tempo& t
   for (int i = 0; i < static_cast<int>(positions.size()); ++i) {
     const Region& region = *positions[i].node->region;
     if (problem.spec.leaf.n_range > 0)
-      for (int t = 0; t < schedule.range_moves; ++t) play(propose_range<Rng>, range_step, region, i);
+      for (int t = 0; t < tempo.range_moves; ++t) play(propose_range<Rng>, range_step, region, i);
     if (!problem.spec.leaf.nugget.fixed())
-      for (int t = 0; t < schedule.nugget_moves; ++t) play(propose_nugget<Rng>, nugget_step, region, i);
+      for (int t = 0; t < tempo.nugget_moves; ++t) play(propose_nugget<Rng>, nugget_step, region, i);
   }
+}
+
+// sigma2, beta and tau2 of every leaf and what the leaves share. First what is updated with sigma2 and beta
+// integrated out, then these, then what is conditioned on them.
+template <class Rng>
+void draw_coefficients(State& s, const Problem& problem, Workspace& ws, const Tempo& tempo, Counts& counts, Rng& rng) {
+  const Spec& spec = problem.spec;
+  scale_tau2(s, problem, tempo, counts, rng);
+  std::vector<CoefficientPosterior> posts;
+  for (const Leaf& leaf : s.leaves) {
+    posts.push_back(coefficient_posterior(leaf.data, leaf.params.tau2, spec.coefficients, s.hyper));
+    if (!posts.back().ok) {
+      ++ws.failed_factorisations;
+      return;
+    }
+  }
+  draw_noise_hyper(s, posts, spec, tempo, counts, rng);
+  for (std::size_t i = 0; i < posts.size(); ++i) draw_leaf(s.leaves[i], posts[i], spec, s.hyper, rng);
+  if (spec.coefficients == CoefficientKind::hierarchical) {
+    draw_beta0(s, rng);
+    draw_w(s, rng);
+  }
+  draw_tau2_hyper(s, spec, tempo, counts, rng);
 }
 
 template <class Rng>
 void play_round(State& s, const Problem& problem, Workspace& ws, const Tempo& tempo, Counts& counts, Rng& rng) {
   if (problem.spec.split.alpha > 0)
-    for (int t = 0; t < problem.spec.schedule.tree_moves; ++t) move_tree(s, problem, ws, tempo, counts, rng);
+    for (int t = 0; t < tempo.tree_moves; ++t) move_tree(s, problem, ws, tempo, counts, rng);
   move_leaves(s, problem, ws, tempo, counts, rng);
-  for (Leaf& leaf : s.leaves) draw_leaf(leaf, problem, s.hyper, ws, rng);
-  draw_hyper(s, problem.spec, tempo, counts, rng);
+  draw_coefficients(s, problem, ws, tempo, counts, rng);
 }
 
 // A state drawn from the prior: the tree (or the root alone), every leaf's parameters, hyperparameters at

@@ -1,5 +1,6 @@
 // What depends on the round's number (annealing and step adaptation, both in tuning only), and the counts.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
@@ -10,6 +11,7 @@ namespace treedgp {
 struct Tempo {
   double anneal = 1;  // power of the marginal likelihood in tree, range and nugget moves
   double gain = 0;    // of the step adaptation; 0 when drawing
+  int tree_moves = 1, range_moves = 1, nugget_moves = 1;
 
   // Robbins-Monro towards 44% acceptance, the optimum of a scalar random walk.
   void adapt(double& log_step, bool accepted) const {
@@ -21,12 +23,15 @@ struct Tempo {
 // adaptation restarts there.
 inline Tempo tempo_of(std::int64_t round, const Schedule& schedule) {
   constexpr double coldest = 0.03;
-  if (round >= schedule.tune) return {};
+  // How many of a move made `rate` times a round fall in this one.
+  auto moves = [&](double rate) { return static_cast<int>(std::floor((round + 1) * rate) - std::floor(round * rate)); };
+  Tempo tempo{1, 0, moves(schedule.tree_moves), moves(schedule.range_moves), moves(schedule.nugget_moves)};
+  if (round >= schedule.tune) return tempo;
   const std::int64_t annealed = schedule.anneal ? schedule.tune * std::int64_t{2} / 3 : 0;
   const std::int64_t since = round < annealed ? round : round - annealed;
-  const double gain = std::pow(1.0 + since, -0.6);
-  if (round >= annealed) return {1, gain};
-  return {std::pow(coldest, 1 - static_cast<double>(round) / annealed), gain};
+  tempo.gain = std::pow(1.0 + since, -0.6);
+  if (round < annealed) tempo.anneal = std::pow(coldest, 1 - static_cast<double>(round) / annealed);
+  return tempo;
 }
 
 struct MoveCount {

@@ -15,7 +15,7 @@ struct Leaf {
   Vector beta;  // (m)
 };
 
-enum Step { range_step, nugget_step, a_sigma_step, g_sigma_step, a_tau_step, g_tau_step, n_steps };
+enum Step { range_step, nugget_step, a_sigma_step, g_sigma_step, a_tau_step, g_tau_step, tau_scale_step, n_steps };
 
 struct State {
   NodePtr tree;
