@@ -47,17 +47,19 @@ class DrawsIn {
  public:
   DrawsIn(const nb::dict& arrays, const Problem& problem) : arrays_(arrays) {
     const std::size_t n_range = problem.spec.leaf.n_range, m = problem.data.m();
-    const auto start = get<std::int64_t>("node_start");
-    if (start.ndim() != 1 || start.shape(0) < 1) throw std::invalid_argument("draws: 'node_start' must have one entry more than draws");
+    const In<std::int64_t> start = get<std::int64_t>("node_start");
+    if (start.ndim() != 1 || start.shape(0) < 1 || start.data()[0] != 0)
+      throw std::invalid_argument("draws: 'node_start' must begin with 0 and have one entry more than draws");
     const std::size_t draws = start.shape(0) - 1;
+    for (std::size_t i = 0; i < draws; ++i) {
+      const std::int64_t from = start.data()[i], to = start.data()[i + 1];
+      if (to <= from || (to - from) % 2 == 0)
+        throw std::invalid_argument("draws: 'node_start' must rise by odd numbers, a tree's count of nodes");
+    }
     view.n_draws = static_cast<std::int64_t>(draws);
     view.n_range = static_cast<int>(n_range);
     view.m = static_cast<int>(m);
     view.node_start = start.data();
-    for (std::size_t i = 0; i < draws; ++i)
-      if (start.data()[i + 1] <= start.data()[i] || (start.data()[i + 1] - start.data()[i]) % 2 == 0)
-        throw std::invalid_argument("draws: 'node_start' must rise by odd numbers, a tree's count of nodes");
-    if (start.data()[0] != 0) throw std::invalid_argument("draws: 'node_start' must begin with 0");
     const std::size_t nodes = start.data()[draws], leaves = (nodes + draws) / 2;
     view.column = shaped<std::int32_t>("column", {nodes});
     view.cut = shaped<std::int32_t>("cut", {nodes});
@@ -72,17 +74,6 @@ class DrawsIn {
     view.hyper = shaped<double>("hyper", {draws, 4});
   }
 
-  DrawsView view;
-
- private:
-  template <class T>
-  In<T> get(const char* name) {
-    In<T> array;
-    if (!arrays_.contains(name) || !nb::try_cast(arrays_[name], array))
-      throw std::invalid_argument(std::string("draws: '") + name + "' is missing, or not a contiguous array of its type");
-    return array;
-  }
-
   template <class T>
   const T* shaped(const char* name, std::initializer_list<std::size_t> shape) {
     const In<T> array = get<T>(name);
@@ -93,7 +84,21 @@ class DrawsIn {
     return array.data();
   }
 
+  DrawsView view;
+
+ private:
+  // No implicit conversion: a converted copy would not be the caller's array.
+  template <class T>
+  In<T> get(const char* name) {
+    In<T> array;
+    if (!arrays_.contains(name) || !nb::try_cast(arrays_[name], array, false))
+      throw std::invalid_argument(std::string("draws: '") + name + "' is missing, or not a contiguous array of its type");
+    kept_.push_back(nb::cast(array));
+    return array;
+  }
+
   nb::dict arrays_;
+  std::vector<nb::object> kept_;  // in case the dict changes meanwhile
 };
 
 // (n, k) row-major to (k, n).

@@ -12,22 +12,28 @@ std::vector<std::int64_t> flatten(const Counts& counts) {
 }
 
 nb::dict start(const Problem& problem, std::uint64_t seed, std::uint32_t chain, bool prior_tree) {
-  Workspace ws;
-  Random rng(seed, chain);
-  rng.start_round(0);
-  return state_to_dict(initial_state(problem, prior_tree, ws, rng), problem);
+  State s;
+  {
+    nb::gil_scoped_release release;
+    Workspace ws;
+    Random rng(seed, chain);
+    rng.start_round(0);
+    s = initial_state(problem, prior_tree, ws, rng);
+  }
+  return state_to_dict(s, problem);
 }
 
 nb::dict run(const Problem& problem, const nb::dict& state, std::uint64_t seed, std::uint32_t chain,
              std::int64_t begin, std::int64_t end) {
-  Workspace ws;
-  State s = state_from_dict(state, problem, ws);
+  const StateIn in(state, problem);
+  State s;
   Random rng(seed, chain);
   Draws kept;
   Counts counts;
-  ws.failed_factorisations = 0;
+  Workspace ws;
   {
     nb::gil_scoped_release release;
+    s = in.restore(problem);
     run_rounds(s, problem, rng, begin, end, ws, kept, counts);
   }
   nb::dict out;
@@ -39,10 +45,13 @@ nb::dict run(const Problem& problem, const nb::dict& state, std::uint64_t seed, 
 }
 
 NewRows new_rows(const Problem& problem, const In<double>& x, const In<std::int32_t>& codes) {
-  if (x.ndim() != 2 || codes.ndim() != 2 || x.shape(0) != codes.shape(0) ||
-      static_cast<int>(x.shape(1)) != problem.data.q)
-    throw std::invalid_argument("predict: x (n, q) and codes (n, columns) must have the same n");
-  return {static_cast<int>(x.shape(0)), transposed(codes), transposed(x)};
+  const LeafData& data = problem.data;
+  if (x.ndim() != 2 || codes.ndim() != 2 || x.shape(0) != codes.shape(0) || static_cast<int>(x.shape(1)) != data.q ||
+      static_cast<int>(codes.shape(1)) != problem.partitioner.n_columns())
+    throw std::invalid_argument("predict: x (n, q) and codes (n, columns) must have the same n and the problem's columns");
+  if (data.prior_only) throw std::invalid_argument("predict: a prior-only problem has no data to predict from");
+  const int n = static_cast<int>(x.shape(0));
+  return {n, transposed(codes), {n, data.q, data.linear_mean, data.family, transposed(x), {}, false}};
 }
 
 // (3, draws, n): mean, variance of f, variance of a new observation.
@@ -58,7 +67,7 @@ nb::object moments(const Problem& problem, const nb::dict& draws, std::int64_t b
     Workspace ws;
     for (std::int64_t d = begin; d < end; ++d) {
       double* row = out.data() + static_cast<std::size_t>(d - begin) * n;
-      predict_moments(problem, in.view, d, fresh, static_cast<int>(codes.shape(1)), ws, row, row + size, row + 2 * size);
+      predict_moments(problem, in.view, d, fresh, ws, row, row + size, row + 2 * size);
     }
   }
   return to_numpy(std::move(out), {3, static_cast<std::size_t>(end - begin), n});
@@ -75,8 +84,7 @@ nb::tuple joint(const Problem& problem, const nb::dict& draws, std::int64_t draw
   {
     nb::gil_scoped_release release;
     Workspace ws;
-    predict_joint(problem, in.view, draw, fresh, static_cast<int>(codes.shape(1)), ws, mean.data(), noise.data(),
-                  cov.data());
+    predict_joint(problem, in.view, draw, fresh, ws, mean.data(), noise.data(), cov.data());
   }
   return nb::make_tuple(to_numpy(std::move(mean), {n}), to_numpy(std::move(noise), {n}), to_numpy(std::move(cov), {n, n}));
 }
@@ -85,6 +93,14 @@ nb::tuple joint(const Problem& problem, const nb::dict& draws, std::int64_t draw
 
 NB_MODULE(_core, m) {
   using namespace treedgp::bind;
+  // What the sampler itself cannot get over, as opposed to bad arguments (std::invalid_argument, ValueError).
+  nb::register_exception_translator([](const std::exception_ptr& p, void*) {
+    try {
+      std::rethrow_exception(p);
+    } catch (const std::runtime_error& e) {
+      PyErr_SetString(nb::module_::import_("treedgp.errors").attr("SamplerError").ptr(), e.what());
+    }
+  });
   bind_problem(m);
   m.def("isa", [] { return treedgp::kernel::ops().name; }, "The instruction set the leaf kernel runs on.");
   m.def("start", &start, nb::arg("problem"), nb::arg("seed"), nb::arg("chain"), nb::arg("prior_tree"));

@@ -7,6 +7,33 @@
 
 namespace treedgp::bind {
 
+inline void check_weights(const std::vector<double>& weights, const char* what) {
+  double sum = 0;
+  for (double w : weights) {
+    if (!(w >= 0)) throw std::invalid_argument(std::string(what) + ": weights must not be negative");
+    sum += w;
+  }
+  if (!(std::abs(sum - 1) < 1e-9)) throw std::invalid_argument(std::string(what) + ": weights must sum to 1");
+}
+
+inline void check_spec(const Spec& spec, bool prior_only) {
+  const bool flat = spec.coefficients == CoefficientKind::flat;
+  auto require = [](bool ok, const char* message) {
+    if (!ok) throw std::invalid_argument(std::string("spec: ") + message);
+  };
+  require(!(flat && prior_only), "the flat prior is improper and cannot be sampled on its own");
+  require(!(flat && spec.leaf.tau2_random), "the flat prior has no tau2");
+  require(spec.split.alpha >= 0 && spec.split.alpha < 1 && spec.split.beta >= 0, "0 <= alpha < 1 and beta >= 0");
+  require(spec.split.max_depth >= 0 && spec.split.max_depth <= depth_limit, "max_depth lies in 0 .. 60");
+  require(spec.schedule.thin >= 1 && spec.schedule.tune >= 0, "thin >= 1 and tune >= 0");
+  require(spec.schedule.tree_moves >= 0 && spec.schedule.range_moves >= 0 && spec.schedule.nugget_moves >= 0,
+          "moves a round must not be negative");
+  for (const InverseGammaPrior& p : {spec.sigma2, spec.tau2})
+    require(p.a > (p.learned ? InverseGammaPrior::a_floor : 0) && p.g > 0 && p.rate_a > 0 && p.rate_g > 0,
+            "a > 0 (2 where learned), g > 0 and positive rates");
+  check_weights({spec.schedule.weights.begin(), spec.schedule.weights.end()}, "schedule");
+}
+
 inline Problem make_problem(const Spec& spec, kernel::Family family, bool linear_mean, int min_leaf,
                             const In<double>& x, const In<double>& z, const In<std::int32_t>& codes,
                             const std::vector<bool>& categorical, const std::vector<int>& sizes, bool prior_only) {
@@ -16,6 +43,7 @@ inline Problem make_problem(const Spec& spec, kernel::Family family, bool linear
     throw std::invalid_argument("problem: categorical and sizes need one entry per column of codes");
   const int n = static_cast<int>(x.shape(0)), q = static_cast<int>(x.shape(1));
   const int n_range = spec.leaf.n_range;
+  check_spec(spec, prior_only);
   if (n_range != 0 && n_range != 1 && n_range != q)
     throw std::invalid_argument("problem: n_range must be 0, 1 or the number of leaf columns");
   if (min_leaf < 1) throw std::invalid_argument("problem: min_leaf must be at least 1");
@@ -42,13 +70,19 @@ inline Problem make_problem(const Spec& spec, kernel::Family family, bool linear
 }
 
 inline void bind_problem(nb::module_& m) {
-  nb::class_<ScalarPrior>(m, "ScalarPrior", "Mixture of G(shape, rate); rate 0 is an atom at shape.")
+  nb::class_<ScalarPrior>(m, "ScalarPrior", "Mixture of floor + G(shape, rate); rate 0 is an atom at shape.")
       .def("__init__",
-           [](ScalarPrior* self, const std::vector<std::tuple<double, double, double>>& components) {
+           [](ScalarPrior* self, const std::vector<std::tuple<double, double, double>>& components, double floor) {
              std::vector<ScalarPrior::Component> list;
-             for (const auto& [weight, shape, rate] : components) list.push_back({weight, shape, rate});
-             new (self) ScalarPrior(std::move(list));
-           })
+             std::vector<double> weights;
+             for (const auto& [weight, shape, rate] : components) {
+               list.push_back({weight, shape, rate});
+               weights.push_back(weight);
+             }
+             check_weights(weights, "prior");
+             new (self) ScalarPrior(std::move(list), floor);
+           },
+           nb::arg("components"), nb::arg("floor") = 0.0)
       .def("log_p", &ScalarPrior::log_p);
   nb::class_<SplitPrior>(m, "SplitPrior")
       .def_rw("alpha", &SplitPrior::alpha)

@@ -12,15 +12,24 @@ inline nb::dict state_to_dict(const State& s, const Problem& problem) {
   return out;
 }
 
-inline State state_from_dict(const nb::dict& arrays, const Problem& problem, Workspace& ws) {
-  const DrawsIn in(arrays, problem);
-  if (in.view.n_draws != 1) throw std::invalid_argument("state: expected one draw");
-  State s = restore_state(problem, in.view, 0, ws);
-  In<double> steps;
-  if (!arrays.contains("log_step") || !nb::try_cast(arrays["log_step"], steps) || steps.size() != n_steps)
-    throw std::invalid_argument("state: 'log_step' is missing or has the wrong shape");
-  std::copy_n(steps.data(), n_steps, s.log_step.begin());
-  return s;
-}
+// A state's arrays, checked; restore() needs no GIL.
+class StateIn {
+ public:
+  StateIn(const nb::dict& arrays, const Problem& problem) : draws_(arrays, problem) {
+    if (draws_.view.n_draws != 1) throw std::invalid_argument("state: expected one draw");
+    std::copy_n(draws_.shaped<double>("log_step", {n_steps}), n_steps, log_step_.begin());
+  }
+
+  State restore(const Problem& problem) const {
+    Workspace ws;
+    State s = restore_state(problem, draws_.view, 0, ws);
+    s.log_step = log_step_;
+    return s;
+  }
+
+ private:
+  DrawsIn draws_;
+  std::array<double, n_steps> log_step_;
+};
 
 }  // namespace treedgp::bind

@@ -4,6 +4,7 @@
 #include "cholesky.hpp"
 #include "correlation.hpp"
 #include "gram_schmidt.hpp"
+#include "products.hpp"
 #include "treedgp/kernel/ops.hpp"
 
 #define TREEDGP_TABLE_(isa) isa##_ops
@@ -15,6 +16,7 @@ namespace treedgp::kernel {
 
 extern const Ops TREEDGP_TABLE(TREEDGP_ISA_NAME);  // const alone would mean internal linkage
 const Ops TREEDGP_TABLE(TREEDGP_ISA_NAME) = {
-    TREEDGP_STRING(TREEDGP_ISA_NAME), W, correlate, cross, factor, orthogonalise};
+    TREEDGP_STRING(TREEDGP_ISA_NAME), W, correlate, cross, factor, orthogonalise, products,
+    squared_norms};
 
 }  // namespace treedgp::kernel

@@ -33,10 +33,13 @@ std::optional<Proposal> propose(const std::string& move, const State& s, const P
   const auto positions = leaves(s.tree);
   if (index < 0 || index >= static_cast<int>(positions.size())) throw std::invalid_argument("no such leaf");
   const Region& region = *positions[index].node->region;
-  bool walked;
-  if (move == "range") return propose_range(s, problem, ws, region, index, rng, walked);
-  if (move == "nugget") return propose_nugget(s, problem, ws, region, index, rng, walked);
-  throw std::invalid_argument("unknown move: " + move);
+  const double now = log_marginal(problem, s.leaves[index], s.hyper);
+  if (move != "range" && move != "nugget") throw std::invalid_argument("unknown move: " + move);
+  LeafProposal next = move == "range" ? propose_range(s, problem, ws, region, index, now, rng)
+                                      : propose_nugget(s, problem, ws, region, index, now, rng);
+  std::vector<Leaf> leaves;
+  leaves.push_back(std::move(next.leaf));
+  return Proposal{s.tree, index, 1, std::move(leaves), next.ratio};
 }
 
 nb::object proposal_to_python(const State& s, const Problem& problem, std::optional<Proposal> proposal) {
@@ -50,7 +53,7 @@ nb::object proposal_to_python(const State& s, const Problem& problem, std::optio
 // Every branch of a move: [(probability, None | (ratio, next state))].
 nb::list enumerate(const Problem& problem, const nb::dict& state, const std::string& move, int index) {
   Workspace ws;
-  const State s = state_from_dict(state, problem, ws);
+  const State s = StateIn(state, problem).restore(problem);
   nb::list out;
   Enumerator rng;
   do {
@@ -64,7 +67,7 @@ nb::list enumerate(const Problem& problem, const nb::dict& state, const std::str
 nb::object propose_once(const Problem& problem, const nb::dict& state, const std::string& move, int index,
                         std::uint64_t seed) {
   Workspace ws;
-  const State s = state_from_dict(state, problem, ws);
+  const State s = StateIn(state, problem).restore(problem);
   Random rng(seed, 0);
   rng.start_round(0);
   return proposal_to_python(s, problem, propose(move, s, problem, ws, index, rng));
@@ -72,7 +75,7 @@ nb::object propose_once(const Problem& problem, const nb::dict& state, const std
 
 nb::dict leaf_terms(const Problem& problem, const nb::dict& state) {
   Workspace ws;
-  const State s = state_from_dict(state, problem, ws);
+  const State s = StateIn(state, problem).restore(problem);
   std::vector<double> marginal, lambda, mean, log_det;
   for (const Leaf& leaf : s.leaves) {
     const auto post = coefficient_posterior(leaf.data, leaf.params.tau2, problem.spec.coefficients, s.hyper);
@@ -101,8 +104,7 @@ void redraw_response(State& s, Problem& problem, Workspace& ws, Random& rng) {
     const int n = static_cast<int>(rows.size()), np = kernel::panel_rows(n, ops.width);
     const bool linear = leaf.params.linear();
     if (!linear) {
-      ws.noise.reserve(np);
-      for (int i = 0; i < np; ++i) ws.noise.data()[i] = i < n ? leaf.params.g : 0;
+      fill_noise(n, np, leaf.params.g, ws);
       ws.factor.reserve(kernel::triangle_size(np, ops.width));
       ops.factor(leaf.basis->kstar.data(), ws.noise.data(), np, ws.factor.data(), nullptr, 0);
     }
@@ -127,7 +129,7 @@ void redraw_response(State& s, Problem& problem, Workspace& ws, Random& rng) {
 // model. Its stationary law is the joint prior of state and data. Every thin-th pair is returned.
 nb::tuple joint_chain(Problem problem, const nb::dict& state, std::uint64_t seed, std::int64_t sweeps, int thin) {
   Workspace ws;
-  State s = state_from_dict(state, problem, ws);
+  State s = StateIn(state, problem).restore(problem);
   Random rng(seed, 0);
   Draws kept;
   Counts counts;
@@ -136,7 +138,7 @@ nb::tuple joint_chain(Problem problem, const nb::dict& state, std::uint64_t seed
     nb::gil_scoped_release release;
     for (std::int64_t sweep = 0; sweep < sweeps; ++sweep) {
       rng.start_round(sweep + 1);
-      play_round(s, problem, ws, Tempo{}, counts, rng);
+      play_round(s, problem, ws, tempo_of(problem.spec.schedule.tune + sweep, problem.spec.schedule), counts, rng);
       redraw_response(s, problem, ws, rng);
       if ((sweep + 1) % thin) continue;
       kept.append(s, log_posterior(problem, s));

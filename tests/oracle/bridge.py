@@ -21,7 +21,9 @@ def core_spec(model, hyper=None, tau2=1.0, **schedule):
     if np.isfinite(model.split.max_depth):
         spec.split.max_depth = int(model.split.max_depth)
     spec.leaf.n_range = model.prior.n_range
-    spec.leaf.range, spec.leaf.nugget = scalar_prior(model.prior.d), scalar_prior(model.prior.g)
+    spec.leaf.nugget = scalar_prior(model.prior.g)
+    if model.prior.n_range > 0:
+        spec.leaf.range = scalar_prior(model.prior.d)
     spec.leaf.limiting.allowed = model.prior.limiting is not None
     if model.prior.limiting is not None:
         spec.leaf.limiting.gamma, spec.leaf.limiting.theta1, spec.leaf.limiting.theta2 = model.prior.limiting

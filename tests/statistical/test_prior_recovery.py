@@ -3,7 +3,7 @@
 Chains from exact prior draws are compared with direct simulation by the oracle in all statistics of the state,
 and with the prior's own distribution functions where it has them. False-fail rate of each gate: see gates.py.
 
-Measured in the quick form (4 chains of 60,000 rounds, every 60th kept): at least 3500 effective draws of every
+Measured in the quick form (4 chains of 60,000 rounds, every 60th kept): at least 3200 effective draws of every
 statistic.
 """
 

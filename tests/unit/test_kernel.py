@@ -315,5 +315,5 @@ def test_environment_variable_forces_an_instruction_set():
     assert chosen_isa("scalar").stdout.strip() == "scalar"
     refused = chosen_isa("mmx")
     assert refused.returncode != 0
-    assert "RuntimeError: TREEDGP_ISA: expected one of" in refused.stderr
+    assert "SamplerError: TREEDGP_ISA: expected one of" in refused.stderr
     assert "got 'mmx'" in refused.stderr

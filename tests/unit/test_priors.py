@@ -43,6 +43,7 @@ def test_defaults_are_the_documented_ones():
     assert (priors.limiting.gamma, priors.limiting.theta1, priors.limiting.theta2) == (10, 0.2, 0.7)
 
 
+INVERSE_GAMMA = (NoisePrior, CoefficientPrior)
 NOT_A_NUMBER = (math.nan, math.inf, "1", None)
 
 WRONG = [
@@ -54,7 +55,12 @@ WRONG = [
     *[(NuggetPrior, name, value) for name in ("weights", "shapes", "rates") for value in ((0,), (-1,), (math.nan,))],
     *[(NuggetPrior, name, value) for name in ("weights", "shapes", "rates") for value in ((), (1, 1), 1.0, None)],
     *[(LengthscalePrior, name, (1.0,)) for name in ("weights", "shapes", "rates")],
-    *[(cls, name, value) for cls in (NoisePrior, CoefficientPrior) for name in "ag" for value in (0, -1, *NOT_A_NUMBER)],
+    *[
+        (cls, name, value)
+        for cls in (NoisePrior, CoefficientPrior)
+        for name in "ag"
+        for value in (0, -1, *NOT_A_NUMBER)
+    ],
     *[(cls, "a", 2.0) for cls in (NoisePrior, CoefficientPrior)],
     *[(cls, "rates", value) for cls in (NoisePrior, CoefficientPrior) for value in ((1,), (1, 0), (1, math.nan), 3.0)],
     *[(CoefficientPrior, "kind", value) for value in ("bflat", None, 3)],

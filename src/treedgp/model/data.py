@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treedgp.errors import DataError
+
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
+
+SMALLEST_RANGE = 1e-150  # of a response; and 1 / SMALLEST_RANGE is the largest
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +28,11 @@ class NumericColumn:
     @classmethod
     def learn(cls, name: str, values: Floats) -> NumericColumn:
         distinct = np.unique(values)
+        if not math.isfinite(float(distinct[-1]) - float(distinct[0])):
+            raise DataError(
+                f"The range of column {name} must be a finite number, got {distinct[0]:g} .. {distinct[-1]:g}. "
+                "Rescale the column."
+            )
         lower, upper = distinct[:-1], distinct[1:]
         middle = 0.5 * lower + 0.5 * upper
         thresholds = np.where((middle >= lower) & (middle < upper), middle, lower)
@@ -121,8 +131,12 @@ class ResponseScale:
 
     @classmethod
     def learn(cls, y: Floats) -> ResponseScale:
-        width = float(y.max() - y.min())
-        width = width if width > 0 else 1.0
+        width = (float(y.max()) - float(y.min())) or 1.0
+        if not SMALLEST_RANGE <= width <= 1 / SMALLEST_RANGE:
+            raise DataError(
+                f"The range of y must lie between {SMALLEST_RANGE:g} and {1 / SMALLEST_RANGE:g} (its square is a "
+                f"variance) or be 0, got {width:g}. Rescale y."
+            )
         return cls(width, float(np.mean(y / width)))
 
     def scale(self, y: Floats) -> Floats:

@@ -20,7 +20,7 @@ def _require(condition: bool, message: str) -> None:
 
 
 def _is_number(value: object) -> TypeGuard[float]:
-    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, Real) and math.isfinite(value)
 
 
 def _is_positive(value: object) -> bool:
@@ -51,12 +51,13 @@ class TreePrior:
     max_depth: int | None = None
 
     def __post_init__(self) -> None:
-        _require(_is_positive(self.alpha) and self.alpha < 1, f"TreePrior: alpha must lie in (0, 1), got {self.alpha!r}")
+        inside = _is_positive(self.alpha) and self.alpha < 1
+        _require(inside, f"TreePrior: alpha must lie in (0, 1), got {self.alpha!r}")
         _require(_is_number(self.beta) and self.beta >= 0, f"TreePrior: beta must be >= 0, got {self.beta!r}")
         for name in ("min_leaf", "max_depth"):
             value = getattr(self, name)
             _require(
-                value is None or (isinstance(value, Integral) and value >= 1),
+                value is None or (isinstance(value, Integral) and int(value) >= 1),
                 f"TreePrior: {name} must be None or an integer >= 1, got {value!r}",
             )
 
@@ -73,15 +74,12 @@ class GammaMixture:
     def __post_init__(self) -> None:
         name = type(self).__name__
         if self.fixed is not None:
-            _require(
-                _is_number(self.fixed) and self.fixed >= 0,
-                f"{name}: fixed must be >= 0, got {self.fixed!r}",
-            )
+            _require(_is_number(self.fixed) and self.fixed >= 0, f"{name}: fixed must be >= 0, got {self.fixed!r}")
             return
+        mixture = (self.weights, self.shapes, self.rates)
         _require(
-            len(self.weights) == len(self.shapes) == len(self.rates) > 0,
-            f"{name}: weights, shapes and rates must have the same length, got "
-            f"{len(self.weights)}, {len(self.shapes)}, {len(self.rates)}",
+            all(map(_is_tuple, mixture)) and len({len(values) for values in mixture}) == 1 and len(self.weights) > 0,
+            f"{name}: weights, shapes and rates must be tuples of the same length, got {self!r}",
         )
         positive = all(map(_is_positive, (*self.weights, *self.shapes, *self.rates)))
         _require(positive, f"{name}: weights, shapes and rates must be positive, got {self!r}")
@@ -101,6 +99,10 @@ class LengthscalePrior(GammaMixture):
     weights: tuple[float, ...] = (0.5, 0.5)
     shapes: tuple[float, ...] = (1.0, 10.0)
     rates: tuple[float, ...] = (20.0, 10.0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _require(self.fixed != 0, f"LengthscalePrior: fixed must be > 0, got {self.fixed!r}")
 
 
 @dataclass(frozen=True)
@@ -187,13 +189,21 @@ class Priors:
     coefficients: CoefficientPrior = field(default_factory=CoefficientPrior)
     limiting: LimitingPrior = field(default_factory=LimitingPrior)
 
+    def __post_init__(self) -> None:
+        for part in fields(self):
+            value, wanted = getattr(self, part.name), part.default_factory
+            _require(
+                isinstance(value, wanted),  # type: ignore[arg-type]
+                f"Priors: {part.name} must be a {wanted.__name__}, got {value!r}",  # type: ignore[union-attr]
+            )
+
 
 def _check_inverse_gamma(name: str, a: float, g: float, rates: tuple[float, float] | None) -> None:
     _require(_is_positive(a) and _is_positive(g), f"{name}: a and g must be positive, got {a!r} and {g!r}")
     if rates is None:
         return
     _require(
-        len(rates) == 2 and all(map(_is_positive, rates)),
+        _is_tuple(rates) and len(rates) == 2 and all(map(_is_positive, rates)),
         f"{name}: rates must be None or two positive numbers, got {rates!r}",
     )
     _require(a > 2, f"{name}: a must exceed 2 where it is learned (its prior lives on (2, inf)), got {a!r}")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 import treedgp._core as _core
 from treedgp.errors import ConfigError
 from treedgp.model.priors import GammaMixture, NoisePrior, Priors
@@ -12,6 +14,7 @@ LEAVES = ("gp", "linear", "constant")
 MEANS = ("linear", "constant")
 KERNELS = ("gaussian", "matern12", "matern32", "matern52")
 TREE_MOVES = ("grow", "prune", "change", "shift", "swap", "rotate")
+NUGGET_FLOOR = 1e-10  # a nugget at 0 would let exactly fitted data drive the variances to 0
 SCALAR_MOVES = ("range", "nugget", "noise a", "noise g", "tau2 a", "tau2 g", "tau2 scale")
 
 
@@ -55,6 +58,10 @@ class ModelSpec:
             value = getattr(self, name)
             if value not in allowed:
                 raise ConfigError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
+        for name in ("tree", "limiting_linear", "isotropic"):
+            value = getattr(self, name)
+            if not isinstance(value, bool | np.bool_):
+                raise ConfigError(f"{name} must be True or False, got {value!r}")
         if not isinstance(self.priors, Priors):
             raise ConfigError(f"priors must be a treedgp.Priors object or None, got {self.priors!r}")
 
@@ -83,7 +90,7 @@ class ModelSpec:
         # Without a correlation, sigma2 (1 + g) is one parameter: the noise.
         nugget = priors.nugget if spec.leaf.n_range else GammaMixture(fixed=0.0)
         spec.leaf.range = _core.ScalarPrior(priors.lengthscale.components())
-        spec.leaf.nugget = _core.ScalarPrior(nugget.components())
+        spec.leaf.nugget = _core.ScalarPrior(nugget.components(), NUGGET_FLOOR)
         spec.leaf.limiting.allowed = self.limiting_linear
         for name in ("gamma", "theta1", "theta2"):
             setattr(spec.leaf.limiting, name, getattr(priors.limiting, name))

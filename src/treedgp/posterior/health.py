@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treedgp.errors import ConvergenceWarning
-from treedgp.posterior.diagnostics import CHAINS_DISAGREE, NO_CHANGE, Description
+from treedgp.posterior.diagnostics import CHAINS_DISAGREE, NO_CHANGE, NOT_FINITE, TOO_FEW_DRAWS, Description
 
 RHAT_LIMIT = 1.05
 ESS_A_CHAIN = 25
@@ -51,6 +51,11 @@ def examine(
                 "Raise tune and draws, or look at each chain's trees.",
             )
         )
+    for note in (NOT_FINITE, TOO_FEW_DRAWS):
+        unjudged = [d.name for d in descriptions if d.note == note]
+        if unjudged:
+            text = f"No diagnostics for {', '.join(unjudged)}: {note}."
+            findings.append(Finding("warning", text, "Raise draws." if note == TOO_FEW_DRAWS else ""))
     need = ESS_A_CHAIN * n_chains
     few = [d for d in descriptions if min(d.ess_bulk, np.inf if np.isnan(d.ess_tail) else d.ess_tail) < need]
     if few:

@@ -52,6 +52,14 @@ struct Ops {
   void (*orthogonalise)(double* extra,  // at least `rows` extra rows, in place
                         int np, int rows,
                         double* r);  // (rows, rows) column-major, upper triangular, zeros below; written
+
+  // Inner products of extra rows a with extra rows b, both of np columns.
+  void (*products)(const double* a, int panels_a, const double* b, int panels_b, int np,
+                   double* out);  // (panels_a W, panels_b W) column-major, written
+
+  // Squared norms of extra rows.
+  void (*squared_norms)(const double* b, int panels_b, int np,
+                        double* out);  // (panels_b W), written
 };
 
 // The table for this CPU: the widest supported, or the one named by the environment variable TREEDGP_ISA.

@@ -7,51 +7,42 @@
 
 namespace treedgp {
 
-// beta | sigma2, Z ~ N(mean, sigma2 V);  sigma2 | Z ~ IG((a_s + dof)/2, (g_s + lambda)/2)
+// beta | sigma2, Z ~ N(mean, sigma2 V), V^-1 = T'T;  sigma2 | Z ~ IG((a_s + dof)/2, (g_s + lambda)/2)
 struct CoefficientPosterior {
-  Matrix v_inv_factor;  // (m, m) lower, V^-1 = L L'
-  Vector mean;          // btilde (m)
+  Matrix root;        // T, the leading (m, m) upper triangle
+  Vector mean;        // btilde (m)
   double lambda = 0;
-  double dof = 0;       // n, less m under the flat prior
-  bool ok = false;      // false: a factorisation failed, density zero
+  double dof = 0;     // n, less m under the flat prior
+  bool ok = false;    // false: a factorisation failed, density zero
 };
 
+// The prior is m more rows of least squares: w_root beta = w_root beta0, over sqrt(tau2). So lambda is a sum of
+// squares; the textbook difference loses every digit when the fit is nearly exact.
 inline CoefficientPosterior coefficient_posterior(const Whitened& w, double tau2, CoefficientKind kind,
                                                   const Hyper& h) {
   const int m = w.r.cols - 1;
-  const bool proper = kind != CoefficientKind::flat;
-  CoefficientPosterior post{Matrix(m, m), Vector(m), 0, static_cast<double>(w.n - (proper ? 0 : m)), false};
+  CoefficientPosterior post;
   if (std::isnan(w.log_det)) return post;
-
-  Matrix& a = post.v_inv_factor;  // F'K^-1F + W^-1/tau2
-  Vector& rhs = post.mean;        // F'K^-1Z + W^-1 beta0/tau2
-  for (int j = 0; j < m; ++j) {
-    for (int i = j; i < m; ++i) {
-      double sum = proper ? h.w_inv(i, j) / tau2 : 0;
-      for (int t = 0; t <= j; ++t) sum += w.r(t, i) * w.r(t, j);
-      a(i, j) = sum;
-    }
-    for (int t = 0; t <= j; ++t) rhs[j] += w.r(t, j) * w.r(t, m);
-    if (proper)
-      for (int i = 0; i < m; ++i) rhs[j] += h.w_inv(j, i) * h.beta0[i] / tau2;
+  if (kind == CoefficientKind::flat) {
+    post.root = w.r;
+    post.dof = w.n - m;
+  } else {
+    Matrix rows(m, m + 1);
+    const double scale = 1 / std::sqrt(tau2);
+    for (int j = 0; j < m; ++j)
+      for (int i = 0; i <= j; ++i) {
+        rows(i, j) = scale * h.w_root(i, j);
+        rows(i, m) += rows(i, j) * h.beta0[j];
+      }
+    post.root = fold_rows(w.r, std::move(rows));
+    post.dof = w.n;
   }
-  if (!cholesky(a)) return post;
-  solve_lower(a, rhs);
-  solve_lower_transposed(a, rhs);
-
-  // The residual form: the subtraction form loses every digit when the fit is nearly exact.
-  post.lambda = w.r(m, m) * w.r(m, m);
-  for (int i = 0; i < m; ++i) {
-    double residual = w.r(i, m);
-    for (int j = i; j < m; ++j) residual -= w.r(i, j) * post.mean[j];
-    post.lambda += residual * residual;
-  }
-  if (proper) {
-    Vector shift = post.mean;
-    for (int i = 0; i < m; ++i) shift[i] -= h.beta0[i];
-    post.lambda += bilinear(shift, h.w_inv, shift) / tau2;
-  }
+  post.mean.resize(m);
+  for (int i = 0; i < m; ++i) post.mean[i] = post.root(i, m);
+  solve_upper(post.root, post.mean);
+  post.lambda = post.root(m, m) * post.root(m, m);
   post.ok = std::isfinite(post.lambda);
+  for (double b : post.mean) post.ok = post.ok && std::isfinite(b);
   return post;
 }
 
@@ -67,7 +58,7 @@ inline double log_marginal(const Whitened& w, double tau2, CoefficientKind kind,
   const CoefficientPosterior post = coefficient_posterior(w, tau2, kind, h);
   if (!post.ok) return -std::numeric_limits<double>::infinity();
   const int m = w.r.cols - 1;
-  const double log_det_v = -2 * half_log_det(post.v_inv_factor);
+  const double log_det_v = -2 * half_log_det(post.root, m);
   const double log_prior_det = kind == CoefficientKind::flat ? 0 : h.log_det_w + m * std::log(tau2);
   return 0.5 * (log_det_v - w.n * std::log(2 * std::numbers::pi) - w.log_det - log_prior_det) +
          log_noise_integral(post, h.a_sigma, h.g_sigma);

@@ -1,6 +1,7 @@
 // What the data say of a leaf given (d, b, g): the triangular factor of the whitened [F z] and log|K|.
 // Everything about beta, sigma2 and the marginal likelihood follows from these in O(m^3).
 #pragma once
+#include <algorithm>
 #include <limits>
 #include <memory>
 
@@ -64,9 +65,17 @@ inline int scale_inputs(const LeafData& data, const std::vector<int>& rows, cons
 inline void write_design(const LeafData& data, const std::vector<int>& rows, int np, int width, double* extra) {
   const int m = data.m(), n = static_cast<int>(rows.size());
   std::fill_n(extra, kernel::extra_size(m + 1, np, width), 0.0);
-  for (int j = 0; j <= m; ++j)
-    for (int i = 0; i < n; ++i)
-      kernel::extra_at(extra, np, width, j, i) = j < m ? data.design(rows[i], j) : data.z[rows[i]];
+  for (int j = 0; j <= m; ++j) {
+    double* to = &kernel::extra_at(extra, np, width, j, 0);
+    const double* from = j == m ? data.z.data() : data.x.data() + static_cast<std::size_t>(j - 1) * data.n;
+    for (int i = 0; i < n; ++i) to[static_cast<std::size_t>(i) * width] = j == 0 ? 1.0 : from[rows[i]];
+  }
+}
+
+inline void fill_noise(int n, int np, double g, Workspace& ws) {
+  ws.noise.reserve(np);
+  std::fill_n(ws.noise.data(), n, g);
+  std::fill_n(ws.noise.data() + n, np - n, 0.0);
 }
 
 inline BasisPtr make_basis(const LeafData& data, const std::vector<int>& rows, const LeafParams& p, Workspace& ws) {
@@ -101,8 +110,7 @@ inline Whitened whiten(const LeafData& data, const std::vector<int>& rows, const
   }
   const auto& ops = kernel::ops();
   const int np = kernel::panel_rows(n, ops.width);
-  ws.noise.reserve(np);
-  for (int i = 0; i < np; ++i) ws.noise.data()[i] = i < n ? p.g : 0;
+  fill_noise(n, np, p.g, ws);
   ws.factor.reserve(kernel::triangle_size(np, ops.width));
   const auto extra_size = kernel::extra_size(size, np, ops.width);
   ws.extra.reserve(extra_size);

@@ -54,18 +54,26 @@ inline void solve_lower_transposed(const Matrix& l, Vector& x) {
   }
 }
 
-// sum_i log L_ii
-inline double half_log_det(const Matrix& l) {
-  double sum = 0;
-  for (int i = 0; i < l.rows; ++i) sum += std::log(l(i, i));
-  return sum;
+// x <- T^-1 x, for the leading x.size() rows and columns of an upper triangular T
+inline void solve_upper(const Matrix& t, Vector& x) {
+  for (int j = static_cast<int>(x.size()) - 1; j >= 0; --j) {
+    x[j] /= t(j, j);
+    for (int i = 0; i < j; ++i) x[i] -= t(i, j) * x[j];
+  }
 }
 
-// x' A y
-inline double bilinear(const Vector& x, const Matrix& a, const Vector& y) {
+// x <- T^-T x, for the leading x.size() rows and columns of an upper triangular T
+inline void solve_upper_transposed(const Matrix& t, Vector& x) {
+  for (int j = 0; j < static_cast<int>(x.size()); ++j) {
+    for (int i = 0; i < j; ++i) x[j] -= t(i, j) * x[i];
+    x[j] /= t(j, j);
+  }
+}
+
+// sum_i log |T_ii| over the leading m entries of a triangular matrix
+inline double half_log_det(const Matrix& t, int m) {
   double sum = 0;
-  for (int j = 0; j < a.cols; ++j)
-    for (int i = 0; i < a.rows; ++i) sum += x[i] * a(i, j) * y[j];
+  for (int i = 0; i < m; ++i) sum += std::log(std::abs(t(i, i)));
   return sum;
 }
 
@@ -95,6 +103,32 @@ inline Matrix triangularise(Matrix a) {
       for (int i = 0; i < a.rows; ++i) v[i] -= dot * q[i];
     }
   }
+  return r;
+}
+
+// T with T'T = R'R + U'U, for (m + 1, m + 1) upper triangular R and (m, m + 1) U whose first m columns are upper
+// triangular and whose last is full: least squares with more rows, by Householder reflections that keep the zeros.
+// T(m, m)^2 is the residual sum of squares.
+inline Matrix fold_rows(Matrix r, Matrix u) {
+  const int m = u.rows;
+  for (int j = 0; j < m; ++j) {
+    double below = 0;
+    for (int i = 0; i <= j; ++i) below += u(i, j) * u(i, j);
+    const double norm = std::sqrt(r(j, j) * r(j, j) + below);
+    if (!(norm > 0)) continue;
+    const double pivot = r(j, j) > 0 ? -norm : norm, head = r(j, j) - pivot, scale = 2 / (head * head + below);
+    r(j, j) = pivot;
+    for (int k = j + 1; k <= m; ++k) {
+      double dot = head * r(j, k);
+      for (int i = 0; i <= j; ++i) dot += u(i, j) * u(i, k);
+      dot *= scale;
+      r(j, k) -= dot * head;
+      for (int i = 0; i <= j; ++i) u(i, k) -= dot * u(i, j);
+    }
+  }
+  double residual = r(m, m) * r(m, m);
+  for (int i = 0; i < m; ++i) residual += u(i, m) * u(i, m);
+  r(m, m) = std::sqrt(residual);
   return r;
 }
 

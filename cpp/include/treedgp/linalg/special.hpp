@@ -1,6 +1,7 @@
 // Special functions and densities used in more than one place.
 #pragma once
 #include <cmath>
+#include <utility>
 
 namespace treedgp {
 
@@ -12,6 +13,12 @@ inline double log_gamma(double x) {
 #else
   return std::lgamma(x);
 #endif
+}
+
+// log(e^a + e^b)
+inline double log_add(double a, double b) {
+  if (a < b) std::swap(a, b);
+  return std::isinf(a) ? a : a + std::log1p(std::exp(b - a));
 }
 
 // log IG(x; a/2, g/2)

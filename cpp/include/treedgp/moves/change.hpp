@@ -15,12 +15,10 @@ std::optional<Proposal> propose_change(const State& s, const Problem& problem, W
   if (rule == node.node->rule) return std::nullopt;
 
   const NodePtr shape = make_internal(node.node->region, rule, node.node->left, node.node->right);
-  const NodePtr changed = reapply(problem.partitioner, shape, node.node->region);
-  if (!changed) return std::nullopt;
-
-  Proposal next = replace_subtree(s, problem, node, changed, refit_leaves(s, problem, ws, node, changed));
-  next.ratio.q_forward = log_one_of(candidates.size()) + log_rule(region, rule);
-  next.ratio.q_reverse = log_one_of(internal_nodes(next.tree).size()) + log_rule(region, node.node->rule);
+  auto next = rebuild_subtree(s, problem, ws, node, shape);
+  if (!next) return std::nullopt;
+  next->ratio.q_forward = log_one_of(candidates.size()) + log_rule(region, rule);
+  next->ratio.q_reverse = log_one_of(internal_nodes(next->tree).size()) + log_rule(region, node.node->rule);
   return next;
 }
 

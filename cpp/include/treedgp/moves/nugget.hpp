@@ -1,22 +1,26 @@
 // NUGGET: the g of a leaf, from its prior or by a random walk on the log scale. K* is kept.
 #pragma once
-#include "treedgp/moves/range.hpp"
+#include "treedgp/moves/leaf_move.hpp"
 
 namespace treedgp {
 
 template <class Rng>
-Proposal propose_nugget(const State& s, const Problem& problem, Workspace& ws, const Region& region, int index,
-                        Rng& rng, bool& walked) {
-  Leaf leaf = s.leaves[index];
-  const ScalarStep step = step_scalar(leaf.params.g, problem.spec.leaf.nugget, s.log_step[nugget_step], rng);
-  walked = step.walked;
-  leaf.params.g = step.value;
-  leaf.data = whiten(problem.data, region.rows, leaf.params, *leaf.basis, ws);
+LeafProposal propose_nugget(const State& s, const Problem& problem, Workspace& ws, const Region& region, int index,
+                            double log_marginal_now, Rng& rng) {
+  const Leaf& old = s.leaves[index];
+  const ScalarStep step = step_scalar(old.params.g, problem.spec.leaf.nugget, s.log_step[nugget_step], rng);
 
-  Proposal next = replace_leaf(s, problem, index, std::move(leaf));
-  next.ratio.q_forward = log_half + step.log_q_forward;
-  next.ratio.q_reverse = log_half + step.log_q_reverse;
-  next.ratio.log_jacobian = step.log_jacobian;
+  LeafProposal next{.walked = step.walked};
+  next.leaf.params = old.params;
+  next.leaf.params.g = step.value;
+  next.leaf.basis = old.basis;
+  next.leaf.data = whiten(problem.data, region.rows, next.leaf.params, *old.basis, ws);
+  next.log_marginal = log_marginal(problem, next.leaf, s.hyper);
+  next.ratio = {.likelihood = next.log_marginal - log_marginal_now,
+                .params_prior = step.log_p_next - step.log_p_now,
+                .q_forward = step.log_q_forward,
+                .q_reverse = step.log_q_reverse,
+                .log_jacobian = step.log_jacobian};
   return next;
 }
 

@@ -75,6 +75,14 @@ inline std::vector<Leaf> refit_leaves(const State& s, const Problem& problem, Wo
   return next;
 }
 
+// The proposal that re-applies the rules of `shape` to the rows at `where`; none if one is inadmissible there.
+inline std::optional<Proposal> rebuild_subtree(const State& s, const Problem& problem, Workspace& ws,
+                                               const Position& where, const NodePtr& shape) {
+  const NodePtr subtree = reapply(problem.partitioner, shape, where.node->region);
+  if (!subtree) return std::nullopt;
+  return replace_subtree(s, problem, where, subtree, refit_leaves(s, problem, ws, where, subtree));
+}
+
 // log(1/n): one of n, uniformly.
 inline double log_one_of(std::size_t n) { return -std::log(static_cast<double>(n)); }
 

@@ -23,12 +23,10 @@ std::optional<Proposal> propose_rotate(const State& s, const Problem& problem, W
                               make_internal(top.region, top.rule, child.right, top.right))
               : make_internal(top.region, child.rule, make_internal(top.region, top.rule, top.left, child.left),
                               child.right);
-  const NodePtr rotated = reapply(problem.partitioner, shape, top.region);
-  if (!rotated) return std::nullopt;
-
-  Proposal next = replace_subtree(s, problem, upper, rotated, refit_leaves(s, problem, ws, upper, rotated));
-  next.ratio.q_forward = log_one_of(candidates.size());
-  next.ratio.q_reverse = log_one_of(internal_below_root(next.tree).size());
+  auto next = rebuild_subtree(s, problem, ws, upper, shape);
+  if (!next) return std::nullopt;
+  next->ratio.q_forward = log_one_of(candidates.size());
+  next->ratio.q_reverse = log_one_of(internal_below_root(next->tree).size());
   return next;
 }
 

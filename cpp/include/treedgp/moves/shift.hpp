@@ -19,12 +19,10 @@ std::optional<Proposal> propose_shift(const State& s, const Problem& problem, Wo
   const Rule rule{now.column, options[to].first + rng.pick(options[to].count)};
 
   const NodePtr shape = make_internal(node.node->region, rule, node.node->left, node.node->right);
-  const NodePtr shifted = reapply(problem.partitioner, shape, node.node->region);
-  if (!shifted) return std::nullopt;
-
-  Proposal next = replace_subtree(s, problem, node, shifted, refit_leaves(s, problem, ws, node, shifted));
-  next.ratio.q_forward = log_one_of(candidates.size()) + log_half + log_one_of(options[to].count);
-  next.ratio.q_reverse = log_one_of(internal_nodes(next.tree).size()) + log_half + log_one_of(options[from].count);
+  auto next = rebuild_subtree(s, problem, ws, node, shape);
+  if (!next) return std::nullopt;
+  next->ratio.q_forward = log_one_of(candidates.size()) + log_half + log_one_of(options[to].count);
+  next->ratio.q_reverse = log_one_of(internal_nodes(next->tree).size()) + log_half + log_one_of(options[from].count);
   return next;
 }
 

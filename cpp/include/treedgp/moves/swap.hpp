@@ -14,18 +14,15 @@ std::optional<Proposal> propose_swap(const State& s, const Problem& problem, Wor
   const Node &child = *lower.node, &top = *upper.node;
   if (child.rule.column == top.rule.column && !problem.partitioner.column(top.rule.column).categorical)
     return std::nullopt;
-  if (child.rule == top.rule) return std::nullopt;
 
   const NodePtr moved = make_internal(child.region, top.rule, child.left, child.right);
   const bool is_left = lower.node == top.left;
   const NodePtr shape = is_left ? make_internal(top.region, child.rule, moved, top.right)
                                 : make_internal(top.region, child.rule, top.left, moved);
-  const NodePtr swapped = reapply(problem.partitioner, shape, top.region);
-  if (!swapped) return std::nullopt;
-
-  Proposal next = replace_subtree(s, problem, upper, swapped, refit_leaves(s, problem, ws, upper, swapped));
-  next.ratio.q_forward = log_one_of(candidates.size());
-  next.ratio.q_reverse = log_one_of(internal_below_root(next.tree).size());
+  auto next = rebuild_subtree(s, problem, ws, upper, shape);
+  if (!next) return std::nullopt;
+  next->ratio.q_forward = log_one_of(candidates.size());
+  next->ratio.q_reverse = log_one_of(internal_below_root(next->tree).size());
   return next;
 }
 

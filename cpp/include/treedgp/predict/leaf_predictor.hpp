@@ -3,6 +3,8 @@
 //   linear:  mean f'bt,                     var f / sigma2 = f'V f
 // where E = L^-1 [F z]. A new observation adds sigma2 g (GP) or sigma2 (1 + g) (linear).
 #pragma once
+#include <stdexcept>
+
 #include "treedgp/state/state.hpp"
 
 namespace treedgp {
@@ -10,7 +12,7 @@ namespace treedgp {
 struct NewRows {
   int n = 0;
   std::vector<std::int32_t> code;  // (n_columns, n)
-  Vector x;                        // (q, n)
+  LeafData leaf;                   // x (q, n); no response
 };
 
 class LeafPredictor {
@@ -18,7 +20,8 @@ class LeafPredictor {
   // Rows `at` of `fresh` fall in this leaf, whose training rows are `rows`.
   LeafPredictor(const Problem& problem, const std::vector<int>& rows, const LeafParams& params, double sigma2,
                 const Hyper& hyper, const NewRows& fresh, const std::vector<int>& at, Workspace& ws)
-      : data_(problem.data), params_(params), sigma2_(sigma2), fresh_(fresh), at_(at) {
+      : data_(problem.data), params_(params), sigma2_(sigma2), fresh_(fresh.leaf), at_(at), mean_(at.size()),
+        unexplained_(at.size()), r_(problem.data.m(), static_cast<int>(at.size())) {
     const BasisPtr basis = make_basis(data_, rows, params, ws);
     if (params.linear())
       solve_linear(whiten(data_, rows, params, *basis, ws), problem.spec.coefficients, hyper);
@@ -27,109 +30,123 @@ class LeafPredictor {
   }
 
   double mean(int i) const { return mean_[i]; }
-  double var_f(int i) const { return sigma2_ * std::max(0.0, cov_unit(i, i)); }
   double noise() const { return sigma2_ * (params_.linear() ? 1 + params_.g : params_.g); }
-  double cov_f(int i, int j) const { return i == j ? var_f(i) : sigma2_ * cov_unit(i, j); }
+  double var_f(int i) const { return sigma2_ * std::max(0.0, unexplained_[i] + coefficient_covariance(i, i)); }
 
- private:
-  double design(int i, int j) const {
-    return j == 0 ? 1.0 : fresh_.x[static_cast<std::size_t>(j - 1) * fresh_.n + at_[i]];
+  // Covariance of f between all rows of this leaf: (nq, nq).
+  Matrix covariance() const {
+    const int nq = static_cast<int>(at_.size());
+    Matrix cov(nq, nq);
+    kernel::Buffer kstar, products;
+    const int nqp = kernel::panel_rows(nq, width_);
+    if (!params_.linear()) {
+      const auto& ops = kernel::ops();
+      kernel::Buffer xnew;
+      const int dims = scale_inputs(fresh_, at_, params_, nqp, xnew);
+      kstar.reserve(kernel::triangle_size(nqp, width_));
+      ops.correlate(data_.family, xnew.data(), dims, nq, nqp, kstar.data());
+      products.reserve(static_cast<std::size_t>(nqp) * nqp);
+      const double* v = extra_.data() + static_cast<std::size_t>(design_panels_) * width_ * np_;
+      ops.products(v, nqp / width_, v, nqp / width_, np_, products.data());
+    }
+    for (int i = 0; i < nq; ++i) {
+      for (int j = 0; j < i; ++j) {
+        double unit = coefficient_covariance(i, j);
+        if (!params_.linear())
+          unit += kernel::triangle_at(kstar.data(), width_, i, j) - products.data()[static_cast<std::size_t>(j) * nqp + i];
+        cov(i, j) = cov(j, i) = sigma2_ * unit;
+      }
+      cov(i, i) = var_f(i);
+    }
+    return cov;
   }
 
-  void check(const CoefficientPosterior& post) const {
-    if (!post.ok) throw std::runtime_error("a leaf's correlation matrix does not factorise at prediction");
+ private:
+  void check(bool ok) const {
+    if (!ok) throw std::runtime_error("a leaf's correlation matrix does not factorise at prediction");
   }
 
   void solve_linear(const Whitened& w, CoefficientKind kind, const Hyper& hyper) {
     const auto post = coefficient_posterior(w, params_.tau2, kind, hyper);
-    check(post);
-    for (std::size_t i = 0; i < at_.size(); ++i) {
-      Vector f(data_.m());
-      double mean = 0;
-      for (int j = 0; j < data_.m(); ++j) mean += (f[j] = design(i, j)) * post.mean[j];
-      finish_row(post, mean, std::move(f));
-    }
+    check(post.ok);
+    for (std::size_t i = 0; i < at_.size(); ++i) finish_row(post, static_cast<int>(i), nullptr);
   }
 
   void solve_gp(const std::vector<int>& rows, const Basis& basis, CoefficientKind kind, const Hyper& hyper,
                 Workspace& ws) {
     const auto& ops = kernel::ops();
     const int n = static_cast<int>(rows.size()), m = data_.m(), nq = static_cast<int>(at_.size());
-    np_ = kernel::panel_rows(n, ops.width);
     width_ = ops.width;
-    const int nqp = kernel::panel_rows(nq, width_), design_panels = kernel::panel_rows(m + 1, width_) / width_;
-    design_rows_ = design_panels * width_;
+    np_ = kernel::panel_rows(n, width_);
+    const int nqp = kernel::panel_rows(nq, width_);
+    design_panels_ = kernel::panel_rows(m + 1, width_) / width_;
+    const int design_rows = design_panels_ * width_;
 
-    const int dims = scale_inputs(data_, rows, params_, np_, ws.xs);
-    LeafData fresh = {fresh_.n, data_.q, data_.linear_mean, data_.family, fresh_.x, {}, false};
     kernel::Buffer xnew;
-    scale_inputs(fresh, at_, params_, nqp, xnew);
-    ws.noise.reserve(np_);
-    for (int i = 0; i < np_; ++i) ws.noise.data()[i] = i < n ? params_.g : 0;
+    const int dims = scale_inputs(data_, rows, params_, np_, ws.xs);
+    scale_inputs(fresh_, at_, params_, nqp, xnew);
+    fill_noise(n, np_, params_.g, ws);
     ws.factor.reserve(kernel::triangle_size(np_, width_));
-    extra_.reserve(kernel::extra_size(design_rows_ + nqp, np_, width_));
+    extra_.reserve(kernel::extra_size(design_rows + nqp, np_, width_));
+    double* v = extra_.data() + static_cast<std::size_t>(design_rows) * np_;
     write_design(data_, rows, np_, width_, extra_.data());
-    ops.cross(data_.family, ws.xs.data(), n, np_, xnew.data(), nqp, dims,
-              extra_.data() + static_cast<std::size_t>(design_rows_) * np_);
+    ops.cross(data_.family, ws.xs.data(), n, np_, xnew.data(), nqp, dims, v);
     const double half_log_det = ops.factor(basis.kstar.data(), ws.noise.data(), np_, ws.factor.data(), extra_.data(),
-                                           design_panels + nqp / width_);
-    if (std::isnan(half_log_det)) throw std::runtime_error("a leaf's correlation matrix does not factorise at prediction");
+                                           design_panels_ + nqp / width_);
+    check(!std::isnan(half_log_det));
 
-    // R from a copy: the whitened [F z] itself is still needed.
-    const std::size_t size = static_cast<std::size_t>(design_rows_) * np_;
+    // R from a copy: the whitened F itself is still needed.
+    const std::size_t size = static_cast<std::size_t>(design_rows) * np_;
     ws.extra.reserve(size);
     std::copy_n(extra_.data(), size, ws.extra.data());
     Whitened w{Matrix(m + 1, m + 1), 2 * half_log_det, n};
     ops.orthogonalise(ws.extra.data(), np_, m + 1, w.r.values.data());
     const auto post = coefficient_posterior(w, params_.tau2, kind, hyper);
-    check(post);
+    check(post.ok);
 
-    Vector residual(np_);  // e_z - E_F bt
-    for (int i = 0; i < np_; ++i) {
-      residual[i] = at(m, i);
-      for (int j = 0; j < m; ++j) residual[i] -= at(j, i) * post.mean[j];
+    for (int i = 0; i < n; ++i) {  // row m: e_z becomes e_z - E_F bt
+      double& e = kernel::extra_at(extra_.data(), np_, width_, m, i);
+      for (int j = 0; j < m; ++j) e -= kernel::extra_at(extra_.data(), np_, width_, j, i) * post.mean[j];
     }
-    kstar_.reserve(kernel::triangle_size(nqp, width_));
-    ops.correlate(data_.family, xnew.data(), dims, nq, nqp, kstar_.data());
+    kernel::Buffer norms(nqp), products(static_cast<std::size_t>(design_rows) * nqp);
+    ops.squared_norms(v, nqp / width_, np_, norms.data());
+    ops.products(extra_.data(), design_panels_, v, nqp / width_, np_, products.data());
     for (int i = 0; i < nq; ++i) {
-      Vector r(m);
-      double mean = 0;
-      for (int j = 0; j < m; ++j) mean += (r[j] = design(i, j)) * post.mean[j];
-      for (int t = 0; t < np_; ++t) {
-        const double v = at(design_rows_ + i, t);
-        mean += v * residual[t];
-        for (int j = 0; j < m; ++j) r[j] -= v * at(j, t);
-      }
-      finish_row(post, mean, std::move(r));
+      const double* product = products.data() + static_cast<std::size_t>(i) * design_rows;
+      unexplained_[i] = 1 - norms.data()[i];
+      finish_row(post, i, product);
+      mean_[i] += product[m];
     }
   }
 
-  void finish_row(const CoefficientPosterior& post, double mean, Vector r) {
-    mean_.push_back(mean);
-    solve_lower(post.v_inv_factor, r);  // r'V r = |L^-1 r|^2, V^-1 = L L'
-    coefficient_.push_back(std::move(r));
+  // Mean f'bt and T^-T r, r = f - explained, where r'V r = |T^-T r|^2 and V^-1 = T'T.
+  void finish_row(const CoefficientPosterior& post, int i, const double* explained) {
+    Vector r(data_.m());
+    for (int j = 0; j < data_.m(); ++j) {
+      const double f = fresh_.design(at_[i], j);
+      mean_[i] += f * post.mean[j];
+      r[j] = f - (explained ? explained[j] : 0);
+    }
+    solve_upper_transposed(post.root, r);
+    std::copy(r.begin(), r.end(), &r_(0, i));
   }
 
-  double at(int row, int i) const { return kernel::extra_at(extra_.data(), np_, width_, row, i); }
-
-  double cov_unit(int i, int j) const {
+  double coefficient_covariance(int i, int j) const {
     double sum = 0;
-    for (std::size_t t = 0; t < coefficient_[i].size(); ++t) sum += coefficient_[i][t] * coefficient_[j][t];
-    if (params_.linear()) return sum;
-    sum += kernel::triangle_at(kstar_.data(), width_, std::max(i, j), std::min(i, j));
-    for (int t = 0; t < np_; ++t) sum -= at(design_rows_ + i, t) * at(design_rows_ + j, t);
+    for (int t = 0; t < r_.rows; ++t) sum += r_(t, i) * r_(t, j);
     return sum;
   }
 
   const LeafData& data_;
   const LeafParams& params_;
   double sigma2_;
-  const NewRows& fresh_;
+  const LeafData& fresh_;
   const std::vector<int>& at_;
-  int np_ = 0, width_ = 1, design_rows_ = 0;
-  kernel::Buffer extra_, kstar_;     // L^-1 [F z k(x)]' as rows; K* of the new points
-  Vector mean_;                      // (nq)
-  std::vector<Vector> coefficient_;  // (nq) L^-1 r
+  int np_ = 0, width_ = 1, design_panels_ = 0;
+  kernel::Buffer extra_;  // L^-1 [F, z - F bt, k(x)]' as rows
+  Vector mean_;           // (nq)
+  Vector unexplained_;    // (nq) 1 - v'v; 0 in a linear leaf
+  Matrix r_;              // (m, nq) T^-T r
 };
 
 }  // namespace treedgp

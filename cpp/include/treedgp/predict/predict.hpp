@@ -8,8 +8,8 @@ namespace treedgp {
 // Calls visit(predictor, rows) for each leaf of a draw that holds new rows.
 template <class Visit>
 void predict_leaves(const Problem& problem, const DrawsView& draws, std::int64_t draw, const NewRows& fresh,
-                    int n_columns, Workspace& ws, Visit&& visit) {
-  const Router router(draws, draw, n_columns);
+                    Workspace& ws, Visit&& visit) {
+  const Router router(draws, draw, problem.partitioner.n_columns());
   const Hyper hyper = draws.hyper_of(draw);
   std::vector<std::vector<int>> train(router.n_leaves()), test(router.n_leaves());
   for (int i = 0; i < problem.data.n; ++i)
@@ -27,8 +27,8 @@ void predict_leaves(const Problem& problem, const DrawsView& draws, std::int64_t
 
 // mean, var_f, var_y: (n) each, of draw `draw`.
 inline void predict_moments(const Problem& problem, const DrawsView& draws, std::int64_t draw, const NewRows& fresh,
-                            int n_columns, Workspace& ws, double* mean, double* var_f, double* var_y) {
-  predict_leaves(problem, draws, draw, fresh, n_columns, ws, [&](const LeafPredictor& leaf, const std::vector<int>& at) {
+                            Workspace& ws, double* mean, double* var_f, double* var_y) {
+  predict_leaves(problem, draws, draw, fresh, ws, [&](const LeafPredictor& leaf, const std::vector<int>& at) {
     for (std::size_t i = 0; i < at.size(); ++i) {
       mean[at[i]] = leaf.mean(i);
       var_f[at[i]] = leaf.var_f(i);
@@ -39,14 +39,15 @@ inline void predict_moments(const Problem& problem, const DrawsView& draws, std:
 
 // mean (n), noise (n), and the covariance of f (n, n): rows in different leaves are independent given the draw.
 inline void predict_joint(const Problem& problem, const DrawsView& draws, std::int64_t draw, const NewRows& fresh,
-                          int n_columns, Workspace& ws, double* mean, double* noise, double* cov) {
+                          Workspace& ws, double* mean, double* noise, double* cov) {
   const std::size_t n = fresh.n;
   std::fill_n(cov, n * n, 0.0);
-  predict_leaves(problem, draws, draw, fresh, n_columns, ws, [&](const LeafPredictor& leaf, const std::vector<int>& at) {
-    for (std::size_t i = 0; i < at.size(); ++i) {
+  predict_leaves(problem, draws, draw, fresh, ws, [&](const LeafPredictor& leaf, const std::vector<int>& at) {
+    const Matrix within = leaf.covariance();
+    for (int i = 0; i < within.rows; ++i) {
       mean[at[i]] = leaf.mean(i);
       noise[at[i]] = leaf.noise();
-      for (std::size_t j = 0; j <= i; ++j) cov[at[i] * n + at[j]] = cov[at[j] * n + at[i]] = leaf.cov_f(i, j);
+      for (int j = 0; j < within.cols; ++j) cov[at[i] * n + at[j]] = within(i, j);
     }
   });
 }

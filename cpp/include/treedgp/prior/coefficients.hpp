@@ -20,14 +20,32 @@ inline double wishart_dof(int m) { return m + 1; }
 struct Hyper {
   Vector beta0;  // (m)
   Matrix w_inv;  // (m, m)
+  Matrix w_root;  // (m, m) upper triangular, W^-1 = w_root' w_root
   double log_det_w = 0;
   double a_sigma = 0, g_sigma = 0, a_tau = 0, g_tau = 0;
 
-  void set_w_inv(Matrix value) {
+  // False, and nothing changed, if the value is not numerically positive definite.
+  bool set_w_inv(Matrix value) {
     Matrix factor = value;
-    cholesky(factor);
-    log_det_w = -2 * half_log_det(factor);
+    if (!cholesky(factor)) return false;
+    const int m = value.rows;
+    w_root = Matrix(m, m);
+    for (int j = 0; j < m; ++j)
+      for (int i = 0; i <= j; ++i) w_root(i, j) = factor(j, i);
+    log_det_w = -2 * half_log_det(factor, m);
     w_inv = std::move(value);
+    return true;
+  }
+
+  // (beta - beta0)' W^-1 (beta - beta0)
+  double distance(const Vector& beta) const {
+    double sum = 0;
+    for (int i = 0; i < w_root.rows; ++i) {
+      double v = 0;
+      for (int j = i; j < w_root.cols; ++j) v += w_root(i, j) * (beta[j] - beta0[j]);
+      sum += v * v;
+    }
+    return sum;
   }
 };
 

@@ -1,5 +1,5 @@
-// Prior of a positive scalar (a range, the nugget): a mixture of gammas, or of atoms. One atom is a
-// fixed value; density and mass never mix.
+// Prior of a positive scalar (a range, the nugget): a mixture of gammas, or of atoms. One atom is a fixed value;
+// density and mass never mix.
 #pragma once
 #include <cmath>
 #include <limits>
@@ -17,7 +17,9 @@ class ScalarPrior {
   };
 
   ScalarPrior() = default;
-  explicit ScalarPrior(std::vector<Component> components) : components_(std::move(components)) {
+  // Gammas start at `floor`.
+  explicit ScalarPrior(std::vector<Component> components, double floor = 0)
+      : components_(std::move(components)), floor_(floor) {
     for (const auto& c : components_) {
       weights_.push_back(c.weight);
       log_constants_.push_back(std::log(c.weight) + (c.rate > 0 ? c.shape * std::log(c.rate) - log_gamma(c.shape) : 0));
@@ -30,33 +32,28 @@ class ScalarPrior {
   double draw(Rng& rng) const {
     const int i = components_.size() == 1 ? 0 : rng.pick_weighted(weights_);
     const Component& c = components_[i];
-    return c.rate > 0 ? rng.gamma(c.shape) / c.rate : c.shape;
+    return c.rate > 0 ? floor_ + rng.gamma(c.shape) / c.rate : c.shape;
   }
 
   double log_p(double x) const {
-    double largest = -std::numeric_limits<double>::infinity(), sum = 0;
+    constexpr double inf = std::numeric_limits<double>::infinity();
+    const double log_x = std::log(x - floor_);
+    double sum = -inf;
     for (std::size_t i = 0; i < components_.size(); ++i) {
-      const double t = log_term(i, x);
-      if (t == -std::numeric_limits<double>::infinity()) continue;
-      if (t > largest) {
-        sum = sum * std::exp(largest - t) + 1;
-        largest = t;
-      } else {
-        sum += std::exp(t - largest);
-      }
+      const Component& c = components_[i];
+      double term = log_constants_[i];
+      if (c.rate > 0)
+        term = x > floor_ ? term + (c.shape - 1) * log_x - c.rate * (x - floor_) : -inf;
+      else if (x != c.shape)
+        term = -inf;
+      sum = log_add(sum, term);
     }
-    return sum > 0 ? largest + std::log(sum) : largest;
+    return sum;
   }
 
  private:
-  double log_term(std::size_t i, double x) const {
-    const Component& c = components_[i];
-    if (c.rate == 0) return x == c.shape ? log_constants_[i] : -std::numeric_limits<double>::infinity();
-    if (!(x > 0)) return -std::numeric_limits<double>::infinity();
-    return log_constants_[i] + (c.shape - 1) * std::log(x) - c.rate * x;
-  }
-
   std::vector<Component> components_;
+  double floor_ = 0;
   std::vector<double> weights_, log_constants_;
 };
 

@@ -21,8 +21,8 @@ class Random {
     used_ = 2;
   }
 
-  // Uniform on the open interval (0, 1): 53 bits, centred in their cell.
-  double uniform() { return (static_cast<double>(next64() >> 11) + 0.5) * 0x1p-53; }
+  // Uniform on the open interval (0, 1): 52 bits, centred in their cell.
+  double uniform() { return (static_cast<double>(next64() >> 12) + 0.5) * 0x1p-52; }
 
   double normal() {
     const double radius = std::sqrt(-2 * std::log(uniform()));
@@ -33,7 +33,10 @@ class Random {
 
   // Gamma(shape, 1), Marsaglia & Tsang (2000).
   double gamma(double shape) {
-    if (shape < 1) return gamma(shape + 1) * std::pow(uniform(), 1 / shape);
+    if (shape < 1) {
+      const double boost = std::pow(uniform(), 1 / shape);
+      return gamma(shape + 1) * boost;
+    }
     const double d = shape - 1.0 / 3, c = 1 / std::sqrt(9 * d);
     for (;;) {
       const double x = normal(), root = 1 + c * x;

@@ -1,4 +1,5 @@
-// Draws of what the leaves share: beta0, W, and the (a, g) of the variances' priors.
+// Draws of what the leaves share: beta0, W, and the (a, g) of the variances' priors. beta0 and W say whether their
+// matrix factorised; if not they stay.
 #pragma once
 #include "treedgp/moves/ratio.hpp"
 #include "treedgp/round/tempo.hpp"
@@ -7,7 +8,7 @@ namespace treedgp {
 
 // beta0 | beta_r, W ~ N(C W^-1 sum_r beta_r w_r, C),  C^-1 = I + W^-1 sum_r w_r,  w_r = 1/(sigma2_r tau2_r)
 template <class Rng>
-void draw_beta0(State& s, Rng& rng) {
+bool draw_beta0(State& s, Rng& rng) {
   Hyper& h = s.hyper;
   const int m = static_cast<int>(h.beta0.size());
   double total = 0;
@@ -23,17 +24,18 @@ void draw_beta0(State& s, Rng& rng) {
       precision(i, j) += total * h.w_inv(i, j);
       mean[i] += h.w_inv(i, j) * weighted[j];
     }
-  if (!cholesky(precision)) return;
+  if (!cholesky(precision)) return false;
   for (double& e : noise) e = rng.normal();
   solve_lower(precision, mean);
   for (int i = 0; i < m; ++i) mean[i] += noise[i];
   solve_lower_transposed(precision, mean);
   h.beta0 = mean;
+  return true;
 }
 
 // W^-1 | beta_r, beta0 ~ Wish(S^-1, rho + R),  S = rho V0 + sum_r (beta_r - beta0)(beta_r - beta0)' w_r
 template <class Rng>
-void draw_w(State& s, Rng& rng) {
+bool draw_w(State& s, Rng& rng) {
   Hyper& h = s.hyper;
   const int m = static_cast<int>(h.beta0.size());
   Matrix scale = Matrix::identity(m, wishart_dof(m) * wishart_v0);
@@ -42,7 +44,7 @@ void draw_w(State& s, Rng& rng) {
     for (int j = 0; j < m; ++j)
       for (int i = 0; i < m; ++i) scale(i, j) += w * (leaf.beta[i] - h.beta0[i]) * (leaf.beta[j] - h.beta0[j]);
   }
-  if (!cholesky(scale)) return;
+  if (!cholesky(scale)) return false;
   const double dof = wishart_dof(m) + static_cast<double>(s.leaves.size());
   Matrix root(m, m);  // L^-T T, T Bartlett's lower factor: W^-1 = root root'
   for (int j = 0; j < m; ++j) {
@@ -56,18 +58,17 @@ void draw_w(State& s, Rng& rng) {
   for (int j = 0; j < m; ++j)
     for (int i = 0; i < m; ++i)
       for (int t = 0; t < m; ++t) w_inv(i, j) += root(i, t) * root(j, t);
-  h.set_w_inv(std::move(w_inv));
+  return h.set_w_inv(std::move(w_inv));
 }
 
 // One random-walk step on log(value - floor) of a shape or rate.
 template <class Rng, class LogTarget>
 void walk(double& value, double floor, LogTarget&& log_target, State& s, Step step, const Tempo& tempo,
           Counts& counts, Rng& rng) {
-  const double now = value - floor, proposed = now * std::exp(std::exp(s.log_step[step]) * rng.normal());
-  const LogRatio ratio{.params_prior = log_target(floor + proposed) - log_target(value),
-                       .log_jacobian = std::log(proposed) - std::log(now)};
+  const double move = std::exp(s.log_step[step]) * rng.normal(), next = floor + (value - floor) * std::exp(move);
+  const LogRatio ratio{.params_prior = log_target(next) - log_target(value), .log_jacobian = move};
   const bool accepted = accept(ratio, 1, rng);
-  if (accepted) value = floor + proposed;
+  if (accepted) value = next;
   counts.steps[step].add(accepted);
   tempo.adapt(s.log_step[step], accepted);
 }
@@ -83,8 +84,8 @@ void draw_noise_hyper(State& s, const std::vector<CoefficientPosterior>& posts, 
     for (const auto& post : posts) sum += log_noise_integral(post, a, g);
     return sum;
   };
-  walk(h.a_sigma, 2, [&](double a) { return log_target(a, h.g_sigma); }, s, a_sigma_step, tempo, counts, rng);
-  walk(h.g_sigma, 0, [&](double g) { return log_target(h.a_sigma, g); }, s, g_sigma_step, tempo, counts, rng);
+  walk(h.a_sigma, InverseGammaPrior::a_floor, [&](double a) { return log_target(a, h.g_sigma); }, s, a_sigma_step, tempo, counts, rng);
+  walk(h.g_sigma, InverseGammaPrior::g_floor, [&](double g) { return log_target(h.a_sigma, g); }, s, g_sigma_step, tempo, counts, rng);
 }
 
 // (g_t, tau2_1 .. tau2_R) -> c times all of them, sigma2 and beta integrated out: the direction in which single
@@ -93,18 +94,21 @@ template <class Rng>
 void scale_tau2(State& s, const Problem& problem, const Tempo& tempo, Counts& counts, Rng& rng) {
   const InverseGammaPrior& prior = problem.spec.tau2;
   if (!problem.spec.leaf.tau2_random || !prior.learned) return;
+  Hyper& h = s.hyper;
   const double log_c = std::exp(s.log_step[tau_scale_step]) * rng.normal(), c = std::exp(log_c);
-  State next = s;
-  next.hyper.g_tau *= c;
-  for (Leaf& leaf : next.leaves) leaf.params.tau2 *= c;
-  const LogRatio ratio{
-      .likelihood = log_marginals(problem, next.leaves, s.hyper) - log_marginals(problem, s.leaves, s.hyper),
-      .params_prior = log_params(problem, next.leaves, next.hyper) - log_params(problem, s.leaves, s.hyper) +
-                      prior.log_hyperprior(s.hyper.a_tau, next.hyper.g_tau) -
-                      prior.log_hyperprior(s.hyper.a_tau, s.hyper.g_tau),
-      .log_jacobian = (1.0 + s.leaves.size()) * log_c};
+  LogRatio ratio{.params_prior = prior.log_hyperprior(h.a_tau, c * h.g_tau) - prior.log_hyperprior(h.a_tau, h.g_tau),
+                 .log_jacobian = (1.0 + s.leaves.size()) * log_c};
+  for (const Leaf& leaf : s.leaves) {
+    const double tau2 = leaf.params.tau2;
+    ratio.likelihood += log_marginal(leaf.data, c * tau2, problem.spec.coefficients, h) -
+                        log_marginal(leaf.data, tau2, problem.spec.coefficients, h);
+    ratio.params_prior += log_inverse_gamma(c * tau2, h.a_tau, c * h.g_tau) - log_inverse_gamma(tau2, h.a_tau, h.g_tau);
+  }
   const bool accepted = accept(ratio, 1, rng);
-  if (accepted) s = std::move(next);
+  if (accepted) {
+    h.g_tau *= c;
+    for (Leaf& leaf : s.leaves) leaf.params.tau2 *= c;
+  }
   counts.steps[tau_scale_step].add(accepted);
   tempo.adapt(s.log_step[tau_scale_step], accepted);
 }
@@ -119,8 +123,8 @@ void draw_tau2_hyper(State& s, const Spec& spec, const Tempo& tempo, Counts& cou
     for (const Leaf& leaf : s.leaves) sum += log_inverse_gamma(leaf.params.tau2, a, g);
     return sum;
   };
-  walk(h.a_tau, 2, [&](double a) { return log_target(a, h.g_tau); }, s, a_tau_step, tempo, counts, rng);
-  walk(h.g_tau, 0, [&](double g) { return log_target(h.a_tau, g); }, s, g_tau_step, tempo, counts, rng);
+  walk(h.a_tau, InverseGammaPrior::a_floor, [&](double a) { return log_target(a, h.g_tau); }, s, a_tau_step, tempo, counts, rng);
+  walk(h.g_tau, InverseGammaPrior::g_floor, [&](double g) { return log_target(h.a_tau, g); }, s, g_tau_step, tempo, counts, rng);
 }
 
 }  // namespace treedgp

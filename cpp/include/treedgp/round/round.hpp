@@ -30,34 +30,37 @@ std::optional<Proposal> propose_tree_move(TreeMove move, const State& s, const P
 }
 
 template <class Rng>
-bool decide(State& s, Proposal&& proposal, const Tempo& tempo, Rng& rng) {
-  const bool accepted = accept(proposal.ratio, tempo.anneal, rng);
-  if (accepted) commit(s, std::move(proposal));
-  return accepted;
-}
-
-template <class Rng>
 void move_tree(State& s, const Problem& problem, Workspace& ws, const Tempo& tempo, Counts& counts, Rng& rng) {
   const auto move = static_cast<TreeMove>(rng.pick_weighted(problem.spec.schedule.weights));
   auto proposal = propose_tree_move(move, s, problem, ws, rng);
-  counts.tree[static_cast<int>(move)].add(proposal && decide(s, std::move(*proposal), tempo, rng));
+  const bool accepted = proposal && accept(proposal->ratio, tempo.anneal, rng);
+  if (accepted) commit(s, std::move(*proposal));
+  counts.tree[static_cast<int>(move)].add(accepted);
 }
 
 template <class Rng>
 void move_leaves(State& s, const Problem& problem, Workspace& ws, const Tempo& tempo, Counts& counts, Rng& rng) {
-  auto play = [&](auto&& propose, Step step, const Region& region, int index) {
-    bool walked = false;
-    const bool accepted = decide(s, propose(s, problem, ws, region, index, rng, walked), tempo, rng);
-    counts.steps[step].add(accepted);
-    if (walked) tempo.adapt(s.log_step[step], accepted);
-  };
+  const LeafPrior& prior = problem.spec.leaf;
+  const int range_moves = prior.n_range > 0 ? tempo.range_moves : 0;
+  const int nugget_moves = prior.nugget.fixed() ? 0 : tempo.nugget_moves;
+  if (range_moves + nugget_moves == 0) return;
   const auto positions = leaves(s.tree);
   for (int i = 0; i < static_cast<int>(positions.size()); ++i) {
     const Region& region = *positions[i].node->region;
-    if (problem.spec.leaf.n_range > 0)
-      for (int t = 0; t < tempo.range_moves; ++t) play(propose_range<Rng>, range_step, region, i);
-    if (!problem.spec.leaf.nugget.fixed())
-      for (int t = 0; t < tempo.nugget_moves; ++t) play(propose_nugget<Rng>, nugget_step, region, i);
+    double log_marginal_now = log_marginal(problem, s.leaves[i], s.hyper);
+    auto decide = [&](LeafProposal&& next, Step step) {
+      const bool accepted = accept(next.ratio, tempo.anneal, rng);
+      if (accepted) {
+        s.leaves[i] = std::move(next.leaf);
+        log_marginal_now = next.log_marginal;
+      }
+      counts.steps[step].add(accepted);
+      if (next.walked) tempo.adapt(s.log_step[step], accepted);
+    };
+    for (int t = 0; t < range_moves; ++t)
+      decide(propose_range(s, problem, ws, region, i, log_marginal_now, rng), range_step);
+    for (int t = 0; t < nugget_moves; ++t)
+      decide(propose_nugget(s, problem, ws, region, i, log_marginal_now, rng), nugget_step);
   }
 }
 
@@ -70,17 +73,12 @@ void draw_coefficients(State& s, const Problem& problem, Workspace& ws, const Te
   std::vector<CoefficientPosterior> posts;
   for (const Leaf& leaf : s.leaves) {
     posts.push_back(coefficient_posterior(leaf.data, leaf.params.tau2, spec.coefficients, s.hyper));
-    if (!posts.back().ok) {
-      ++ws.failed_factorisations;
-      return;
-    }
+    if (!posts.back().ok) throw std::runtime_error("a leaf's coefficients have no posterior: numbers out of range");
   }
   draw_noise_hyper(s, posts, spec, tempo, counts, rng);
   for (std::size_t i = 0; i < posts.size(); ++i) draw_leaf(s.leaves[i], posts[i], spec, s.hyper, rng);
-  if (spec.coefficients == CoefficientKind::hierarchical) {
-    draw_beta0(s, rng);
-    draw_w(s, rng);
-  }
+  if (spec.coefficients == CoefficientKind::hierarchical && !(draw_beta0(s, rng) && draw_w(s, rng)))
+    ++ws.failed_factorisations;
   draw_tau2_hyper(s, spec, tempo, counts, rng);
 }
 
@@ -114,7 +112,7 @@ State initial_state(const Problem& problem, bool prior_tree, Workspace& ws, Rng&
     do {
       if (++attempts > 1000) throw std::runtime_error("no draw from the prior gives a positive definite correlation");
       leaf = fit_leaf(problem, ws, *p.node->region, spec.leaf.draw(rng, s.hyper));
-    } while (!std::isfinite(log_marginal(problem, leaf, s.hyper)));
+    } while (!std::isfinite(log_marginal(problem, leaf, s.hyper) + spec.leaf.log_p(leaf.params, s.hyper)));
     s.leaves.push_back(std::move(leaf));
   }
   return s;

@@ -41,7 +41,7 @@ struct DrawsView {
     const double* from = w_inv + draw * (m * (m + 1) / 2);
     for (int j = 0; j < m; ++j)
       for (int i = j; i < m; ++i) w(i, j) = w(j, i) = *from++;
-    h.set_w_inv(std::move(w));
+    if (!h.set_w_inv(std::move(w))) throw std::invalid_argument("draws: 'w_inv' must be positive definite");
     h.a_sigma = hyper[4 * draw];
     h.g_sigma = hyper[4 * draw + 1];
     h.a_tau = hyper[4 * draw + 2];
@@ -64,6 +64,7 @@ struct Draws {
       cut.push_back(p.node->is_leaf() ? -1 : p.node->rule.cut);
     });
     node_start.push_back(static_cast<std::int64_t>(column.size()));
+    const Hyper& h = s.hyper;
     for (const Leaf& leaf : s.leaves) {
       range.insert(range.end(), leaf.params.d.begin(), leaf.params.d.end());
       gp.insert(gp.end(), leaf.params.b.begin(), leaf.params.b.end());
@@ -71,8 +72,8 @@ struct Draws {
       sigma2.push_back(leaf.sigma2);
       tau2.push_back(leaf.params.tau2);
       beta.insert(beta.end(), leaf.beta.begin(), leaf.beta.end());
+      beta.resize(beta.size() + h.beta0.size() - leaf.beta.size());  // not drawn yet
     }
-    const Hyper& h = s.hyper;
     beta0.insert(beta0.end(), h.beta0.begin(), h.beta0.end());
     for (int j = 0; j < h.w_inv.cols; ++j)
       for (int i = j; i < h.w_inv.rows; ++i) w_inv.push_back(h.w_inv(i, j));

@@ -12,7 +12,7 @@ struct Leaf {
   Whitened data;
   // Drawn after the tree moves of a round; undefined in a leaf that a move has just made.
   double sigma2 = 1;
-  Vector beta;  // (m)
+  Vector beta;  // (m), empty until drawn
 };
 
 enum Step { range_step, nugget_step, a_sigma_step, g_sigma_step, a_tau_step, g_tau_step, tau_scale_step, n_steps };
@@ -28,7 +28,6 @@ inline Leaf fit_leaf(const Problem& problem, Workspace& ws, const Region& region
   Leaf leaf;
   leaf.basis = make_basis(problem.data, region.rows, params, ws);
   leaf.data = whiten(problem.data, region.rows, params, *leaf.basis, ws);
-  leaf.beta.resize(problem.data.m());
   leaf.params = std::move(params);
   return leaf;
 }

@@ -69,6 +69,7 @@ class Partitioner {
   Partitioner(std::vector<SplitColumn> columns, int n, int min_leaf, Matrix full_rank_design)
       : columns_(std::move(columns)), n_(n), min_leaf_(min_leaf), design_(std::move(full_rank_design)) {}
 
+  int n_columns() const { return static_cast<int>(columns_.size()); }
   const SplitColumn& column(int i) const { return columns_[i]; }
 
   RegionPtr root() const {
@@ -93,7 +94,7 @@ class Partitioner {
   RegionPtr make_region(std::vector<int> rows) const {
     auto region = std::make_shared<Region>();
     region->rows = std::move(rows);
-    if (static_cast<int>(region->rows.size()) >= 2 * min_leaf_)
+    if (static_cast<int>(region->rows.size()) / 2 >= min_leaf_)
       for (int c = 0; c < static_cast<int>(columns_.size()); ++c)
         if (auto options = admissible(region->rows, c); !options.empty())
           region->menu.push_back({c, std::move(options)});
