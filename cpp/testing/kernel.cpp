@@ -106,6 +106,20 @@ std::tuple<Output, Output> orthogonalise(const std::string& isa, Vector extra, i
   return {copy_out(q), copy_out(r)};
 }
 
+// (inner products flattened by columns, squared norms of b)
+std::tuple<Output, Output> products(const std::string& isa, Vector a, Vector b, int np) {
+  const Ops& k = table(isa);
+  const std::size_t panel = static_cast<std::size_t>(np) * k.width;
+  expect(np % k.width == 0 && a.size() % panel == 0 && b.size() % panel == 0, "whole panels of extra rows");
+  Buffer rows_a = copy_in(a), rows_b = copy_in(b);
+  const int panels_a = static_cast<int>(a.size() / panel), panels_b = static_cast<int>(b.size() / panel);
+  const std::size_t count = static_cast<std::size_t>(panels_b) * k.width;
+  Buffer out = unwritten(count * panels_a * k.width), norms = unwritten(count);
+  k.products(rows_a.data(), panels_a, rows_b.data(), panels_b, np, out.data());
+  k.squared_norms(rows_b.data(), panels_b, np, norms.data());
+  return {copy_out(out), copy_out(norms)};
+}
+
 }  // namespace
 
 void bind_kernel(nb::module_& m) {
@@ -117,4 +131,5 @@ void bind_kernel(nb::module_& m) {
   kernel.def("cross", cross, "isa"_a, "family"_a, "xs"_a, "n"_a, "xnew"_a);
   kernel.def("factor", factor, "isa"_a, "kstar"_a, "noise"_a, "extra"_a);
   kernel.def("orthogonalise", orthogonalise, "isa"_a, "extra"_a, "np"_a, "rows"_a);
+  kernel.def("products", products, "isa"_a, "a"_a, "b"_a, "np"_a);
 }

@@ -317,3 +317,17 @@ def test_environment_variable_forces_an_instruction_set():
     assert refused.returncode != 0
     assert "SamplerError: TREEDGP_ISA: expected one of" in refused.stderr
     assert "got 'mmx'" in refused.stderr
+
+
+@pytest.mark.parametrize(("n", "rows_a", "rows_b"), [(1, 1, 1), (30, 4, 9), (33, 12, 70), (129, 41, 17)])
+def test_products_of_rows(isa, n, rows_a, rows_b):
+    rng = np.random.default_rng([n, rows_a, rows_b])
+    layout = Layout(isa, n)
+    a, b = rng.normal(size=(rows_a, n)), rng.normal(size=(rows_b, n))
+    products, norms = kernel.products(isa, layout.rows(a), layout.rows(b), layout.np)
+    got = products.reshape(len(norms), -1)[:rows_b, :rows_a].T
+    want = (a.astype(LD) @ b.T.astype(LD)).astype(float)
+    scale = np.outer(np.linalg.norm(a, axis=1), np.linalg.norm(b, axis=1))
+    assert (np.abs(got - want) <= (n + 8) * EPS * scale).all()
+    squares = (b.astype(LD) ** 2).sum(axis=1).astype(float)
+    assert (np.abs(norms[:rows_b] - squares) <= (n + 8) * EPS * squares).all()
