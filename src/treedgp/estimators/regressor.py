@@ -14,7 +14,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from treedgp.errors import ConfigError
 from treedgp.estimators.columns import categorical_columns, chosen_columns
-from treedgp.estimators.settings import check_of, check_positive_integer, seed_from
+from treedgp.estimators.settings import (
+    check_levels,
+    check_of,
+    check_positive_integer,
+    check_run_settings,
+    check_share,
+    seed_from,
+)
 from treedgp.model.data import Floats, InputEncoder
 from treedgp.model.priors import Priors
 from treedgp.model.problem import Problem
@@ -119,6 +126,7 @@ class TreedGPRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         for name in ("draws", "thin", "chains"):
             check_positive_integer(name, getattr(self, name))
         check_positive_integer("tune", self.tune, least=0)
+        check_run_settings(self.n_jobs, self.progressbar)
         spec = self._spec()
         inputs, response = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         response = np.asarray(response, dtype=np.float64)
@@ -169,17 +177,14 @@ class TreedGPRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict_quantiles(self, X: ArrayLike, q: ArrayLike, of: str = "y") -> Floats:
         """(row, q) posterior quantiles of a new observation (of="y") or of the surface (of="f")."""
-        levels = np.atleast_1d(np.asarray(q, dtype=np.float64))
-        if levels.ndim != 1 or not ((levels > 0) & (levels < 1)).all():
-            raise ConfigError(f"q must be one or more numbers between 0 and 1, got {q!r}.")
+        levels = check_levels(q)
         check_of(of)
         X, predictor = self._ready(X)
         return predictor.quantiles(X, levels, of)
 
     def predict_interval(self, X: ArrayLike, level: float = 0.9, of: str = "y") -> Floats:
         """(row, 2) central interval that holds `level` of the posterior."""
-        if not 0 < level < 1:
-            raise ConfigError(f"level must lie between 0 and 1, got {level!r}.")
+        check_share("level", level)
         return self.predict_quantiles(X, [(1 - level) / 2, (1 + level) / 2], of)
 
     def sample_posterior(self, X: ArrayLike, n: int | None = None) -> Floats:

@@ -110,8 +110,12 @@ class Predictor:
 
 
 def mixture_quantile(mu: Floats, sd: Floats, level: float, tolerance: float = 1e-10) -> Floats:
-    """Quantile of the equal mixture over axis 0 of N(mu, sd^2), for each column: bisection with Newton steps."""
+    """Quantile of the equal mixture over axis 0 of N(mu, sd^2), for each column: bisection with Newton steps.
+
+    `tolerance` is relative to the narrowest component.
+    """
     spread = np.maximum(sd, 1e-12 * (1 + np.abs(mu)))  # a certain component is a very narrow one
+    narrowest = spread.min(axis=0)
     low, high = (mu - 40 * spread).min(axis=0), (mu + 40 * spread).max(axis=0)
     x = np.quantile(mu, level, axis=0)
     for _ in range(200):
@@ -124,7 +128,7 @@ def mixture_quantile(mu: Floats, sd: Floats, level: float, tolerance: float = 1e
         step = np.where(excess == 0, x, np.where(inside, newton, 0.5 * (low + high)))
         moved = np.abs(step - x)
         x = step
-        if (moved <= tolerance * (1 + np.abs(x))).all():
+        if (moved <= np.maximum(tolerance * narrowest, 4 * np.finfo(float).eps * np.abs(x))).all():
             break
     return x
 

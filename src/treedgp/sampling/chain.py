@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import treedgp._core as _core
+from treedgp.errors import SamplerError
 from treedgp.model.problem import Problem
 
 Arrays = dict[str, NDArray[Any]]
@@ -36,7 +37,13 @@ class Chunk:
 
 def start_chain(problem: Problem, seed: int, index: int, prior_tree: bool = False) -> Chain:
     """A chain at round 0: leaf parameters from their prior, the root alone or a tree from the prior."""
-    return Chain(seed, index, 0, _core.start(problem.core, seed, index, prior_tree))
+    try:
+        return Chain(seed, index, 0, _core.start(problem.core, seed, index, prior_tree))
+    except RuntimeError as error:
+        raise SamplerError(
+            f"The chain cannot start: {error}. Duplicate rows with a nugget of 0, or almost 0, do that: "
+            "use a nugget prior away from 0, or drop the duplicates."
+        ) from error
 
 
 def advance(problem: Problem, chain: Chain, end: int) -> Chunk:

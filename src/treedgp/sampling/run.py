@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -44,6 +46,29 @@ class Run:
             self.failed_factorisations += chunk.failed_factorisations
 
 
+# Chunks that threads of this process are at work on, by problem.
+_working: Counter[int] = Counter()
+_done = threading.Condition()
+
+
+def _advance(problem: Problem, chain: Chain, end: int) -> Chunk:
+    with _done:
+        _working[id(problem)] += 1
+    try:
+        return advance(problem, chain, end)
+    finally:
+        with _done:
+            _working[id(problem)] -= 1
+            _done.notify_all()
+
+
+def _wait_for_threads(problem: Problem) -> None:
+    """An interrupt does not stop a thread inside the core, and an interpreter that ends before it would abort."""
+    with _done:
+        _done.wait_for(lambda: _working[id(problem)] <= 0)
+        del _working[id(problem)]
+
+
 def run_chains(
     problem: Problem,
     run: Run,
@@ -60,14 +85,17 @@ def run_chains(
     that all chains finished.
     """
     size = 1
-    with Parallel(n_jobs=n_jobs, prefer="threads") as parallel:
-        while run.round < rounds:
-            tuning = run.round < tune
-            end = min(run.round + size, tune if tuning else rounds)
-            began = time.perf_counter()
-            chunks = parallel(delayed(advance)(problem, chain, end) for chain in run.chains)
-            elapsed = time.perf_counter() - began
-            run.seconds += elapsed
-            run.add(chunks, tuning)
-            report(run)
-            size = max(1, min(int(size * chunk_seconds / max(elapsed, 1e-9)), 8 * size))
+    try:
+        with Parallel(n_jobs=n_jobs, prefer="threads") as parallel:
+            while run.round < rounds:
+                tuning = run.round < tune
+                end = min(run.round + size, tune if tuning else rounds)
+                began = time.perf_counter()
+                chunks = parallel(delayed(_advance)(problem, chain, end) for chain in run.chains)
+                elapsed = time.perf_counter() - began
+                run.seconds += elapsed
+                run.add(chunks, tuning)
+                report(run)
+                size = max(1, min(int(size * chunk_seconds / max(elapsed, 1e-9)), 8 * size))
+    finally:
+        _wait_for_threads(problem)

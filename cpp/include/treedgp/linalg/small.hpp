@@ -133,10 +133,10 @@ inline Matrix fold_rows(Matrix r, Matrix u) {
 }
 
 // Are the columns of A independent, to the tolerance below relative to each column's norm?
-inline bool full_column_rank(const Matrix& a) {
+inline bool full_column_rank(Matrix a) {
   constexpr double tolerance = 1e-10;
   if (a.rows < a.cols) return false;
-  const Matrix r = triangularise(a);
+  const Matrix r = triangularise(std::move(a));
   for (int j = 0; j < r.cols; ++j) {
     double norm = 0;
     for (int i = 0; i <= j; ++i) norm += r(i, j) * r(i, j);

@@ -128,22 +128,27 @@ class Partitioner {
     return options;
   }
 
-  // Rank can only grow as rows join a side, so the full-rank cuts form an interval: bisect for its ends.
+  // Rank can only grow as rows join a side, so the full-rank cuts form an interval: look for its ends, which are
+  // almost always the first and the last cut, else bisect.
   void keep_full_rank(const std::vector<int>& rows, int column, std::vector<Option>& options) const {
     auto bad_left = [&](const Option& o) { return !full_rank(rows, {column, o.first}, true); };
     auto good_right = [&](const Option& o) { return full_rank(rows, {column, o.first}, false); };
-    options.erase(options.begin(), std::partition_point(options.begin(), options.end(), bad_left));
-    options.erase(std::partition_point(options.begin(), options.end(), good_right), options.end());
+    if (!options.empty() && bad_left(options.front()))
+      options.erase(options.begin(), std::partition_point(options.begin(), options.end(), bad_left));
+    if (!options.empty() && !good_right(options.back()))
+      options.erase(std::partition_point(options.begin(), options.end(), good_right), options.end());
   }
 
   bool full_rank(const std::vector<int>& rows, const Rule& rule, bool left) const {
     if (design_.rows == 0) return true;
-    const auto sides = divide_rows(rows, rule);
-    const auto& side = left ? sides.first : sides.second;
+    const SplitColumn& c = columns_[rule.column];
+    std::vector<int> side;
+    for (int i : rows)
+      if (c.goes_left(c.code[i], rule.cut) == left) side.push_back(i);
     Matrix f(static_cast<int>(side.size()), design_.cols);
     for (int j = 0; j < f.cols; ++j)
       for (int i = 0; i < f.rows; ++i) f(i, j) = design_(side[i], j);
-    return full_column_rank(f);
+    return full_column_rank(std::move(f));
   }
 
   std::vector<SplitColumn> columns_;
