@@ -128,6 +128,7 @@ void redraw_response(State& s, Problem& problem, Workspace& ws, Random& rng) {
 // Geweke's successive-conditional simulator: rounds (steps frozen, no annealing) alternate with new data from the
 // model. Its stationary law is the joint prior of state and data. Every thin-th pair is returned.
 nb::tuple joint_chain(Problem problem, const nb::dict& state, std::uint64_t seed, std::int64_t sweeps, int thin) {
+  if (problem.data.prior_only) throw std::invalid_argument("joint_chain: a prior-only problem has no response to draw");
   Workspace ws;
   State s = StateIn(state, problem).restore(problem);
   Random rng(seed, 0);

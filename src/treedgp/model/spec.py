@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -23,15 +24,16 @@ class Schedule:
     """How rounds are spent.
 
     A round makes `tree_moves` tree moves, then `range_moves` and `nugget_moves` proposals in each leaf, then the
-    Gibbs draws; 0.25 moves a round is one in every fourth round. `weights` are the probabilities of the moves in
+    Gibbs draws; 0.25 moves a round is one in every fourth round. A range move changes one of a leaf's ranges, so that
+    None makes as many as the root of their number, rounded up. `weights` are the probabilities of the moves in
     `TREE_MOVES`. During the first `tune` rounds step sizes adapt and, if `anneal`, the likelihood is annealed; after
     them every `thin`-th round is kept.
     """
 
     tune: int = 1000
     thin: int = 1
-    tree_moves: float = 1.0
-    range_moves: float = 1.0
+    tree_moves: float = 2.0
+    range_moves: float | None = None
     nugget_moves: float = 1.0
     weights: tuple[float, ...] = (0.25, 0.25, 0.2, 0.1, 0.1, 0.1)
     anneal: bool = True
@@ -102,9 +104,12 @@ class ModelSpec:
         _set_inverse_gamma(spec.sigma2, priors.noise)
         _set_inverse_gamma(spec.tau2, NoisePrior(coefficients.a, coefficients.g, coefficients.rates))
 
-        for name in ("tune", "thin", "tree_moves", "range_moves", "nugget_moves", "anneal"):
-            setattr(spec.schedule, name, getattr(self.schedule, name))
-        spec.schedule.weights = list(self.schedule.weights)
+        schedule = self.schedule
+        for name in ("tune", "thin", "tree_moves", "nugget_moves", "anneal"):
+            setattr(spec.schedule, name, getattr(schedule, name))
+        default_range_moves = math.ceil(math.sqrt(spec.leaf.n_range))
+        spec.schedule.range_moves = default_range_moves if schedule.range_moves is None else schedule.range_moves
+        spec.schedule.weights = list(schedule.weights)
         return spec
 
 
