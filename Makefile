@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 CPP_SOURCES := CMakeLists.txt $(shell find cpp -name '*.hpp' -o -name '*.cpp')
 
-.PHONY: demo build test long-test lint sanitize clean
+.PHONY: demo build test long-test bench lint clean
 
 demo: build
 	$(BIN)/treedgp demo
@@ -13,6 +13,9 @@ test: build lint
 
 long-test: build
 	$(BIN)/pytest -n 2
+
+bench: build
+	cd benchmarks && for page in kernel rounds mixing growth friedman; do OPENBLAS_NUM_THREADS=1 ../$(BIN)/python $$page.py; done
 
 lint: .venv/ready
 	$(BIN)/ruff check .

@@ -102,7 +102,7 @@ NB_MODULE(_core, m) {
     }
   });
   bind_problem(m);
-  m.def("isa", [] { return treedgp::kernel::ops().name; }, "The instruction set the leaf kernel runs on.");
+  m.def("isa", &treedgp::kernel::isa, "The instruction set the leaf kernel runs on.");
   m.def("start", &start, nb::arg("problem"), nb::arg("seed"), nb::arg("chain"), nb::arg("prior_tree"));
   m.def("run", &run, nb::arg("problem"), nb::arg("state"), nb::arg("seed"), nb::arg("chain"), nb::arg("begin"), nb::arg("end"));
   m.def("moments", &moments, nb::arg("problem"), nb::arg("draws"), nb::arg("begin"), nb::arg("end"), nb::arg("x"), nb::arg("codes"));

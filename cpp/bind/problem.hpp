@@ -25,6 +25,7 @@ inline void check_spec(const Spec& spec, bool prior_only) {
   require(!(flat && spec.leaf.tau2_random), "the flat prior has no tau2");
   require(spec.split.alpha >= 0 && spec.split.alpha < 1 && spec.split.beta >= 0, "0 <= alpha < 1 and beta >= 0");
   require(spec.split.max_depth >= 0 && spec.split.max_depth <= depth_limit, "max_depth lies in 0 .. 60");
+  require(!spec.leaf.nugget.empty() && !(spec.leaf.n_range > 0 && spec.leaf.range.empty()), "a prior is missing");
   require(spec.schedule.thin >= 1 && spec.schedule.tune >= 0, "thin >= 1 and tune >= 0");
   require(spec.schedule.tree_moves >= 0 && spec.schedule.range_moves >= 0 && spec.schedule.nugget_moves >= 0,
           "moves a round must not be negative");
@@ -76,6 +77,8 @@ inline void bind_problem(nb::module_& m) {
              std::vector<ScalarPrior::Component> list;
              std::vector<double> weights;
              for (const auto& [weight, shape, rate] : components) {
+               if (!(std::isfinite(shape) && std::isfinite(rate) && rate >= 0 && (rate > 0 ? shape > 0 : shape >= 0)))
+                 throw std::invalid_argument("prior: shapes and rates must be positive numbers");
                list.push_back({weight, shape, rate});
                weights.push_back(weight);
              }

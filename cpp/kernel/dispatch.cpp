@@ -45,13 +45,22 @@ constexpr Candidate candidates[] = {
     {&scalar_ops, always},
 };
 
-const Ops& choose() {
+// The tables for large and for small matrices.
+struct Choice {
+  const Ops *large, *small;
+};
+
+Choice choose() {
   const char* forced = std::getenv("TREEDGP_ISA");
   const bool free_choice = forced == nullptr || *forced == '\0';
   std::string available;
   for (const Candidate& c : candidates) {
     if (!c.supported()) continue;
-    if (free_choice || std::strcmp(forced, c.table->name) == 0) return *c.table;
+    if (!free_choice && std::strcmp(forced, c.table->name) == 0) return {c.table, c.table};
+    if (free_choice) {
+      const Ops* narrow = c.table->width > 4 ? find("avx2") : nullptr;
+      return {c.table, narrow ? narrow : c.table};
+    }
     available += (available.empty() ? "" : ", ") + std::string(c.table->name);
   }
   throw std::runtime_error("TREEDGP_ISA: expected one of " + available + " on this machine, got '" + forced + "'");
@@ -65,9 +74,12 @@ const Ops* find(const char* isa) {
   return nullptr;
 }
 
-const Ops& ops() {
-  static const Ops& chosen = choose();
-  return chosen;
+const Ops& ops(int n) {
+  constexpr int small = 64;  // up to here short dependency chains beat wide registers (benchmarks/kernel.py)
+  static const Choice chosen = choose();
+  return n <= small ? *chosen.small : *chosen.large;
 }
+
+const char* isa() { return ops(1 << 20).name; }
 
 }  // namespace treedgp::kernel

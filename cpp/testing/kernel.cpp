@@ -7,6 +7,8 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -120,16 +122,43 @@ std::tuple<Output, Output> products(const std::string& isa, Vector a, Vector b, 
   return {copy_out(out), copy_out(norms)};
 }
 
+// CPU seconds of one likelihood evaluation (scale, correlate, factor with 4 extra rows, orthogonalise), and of its
+// correlation part alone: the best of many, since interruptions only add.
+std::tuple<double, double> time_likelihood(const std::string& isa, int n, int dims, int repeats) {
+  const Ops& k = table(isa);
+  const int np = panel_rows(n, k.width), rows = 4, panels = panel_rows(rows, k.width) / k.width;
+  Buffer x(static_cast<std::size_t>(dims) * np), xs(static_cast<std::size_t>(dims) * np), noise(np);
+  Buffer kstar(triangle_size(np, k.width)), l(triangle_size(np, k.width)), extra(extra_size(rows, np, k.width));
+  for (int i = 0; i < dims * np; ++i) x.data()[i] = std::fmod(0.6180339887 * i * (1 + i % 7), 1.0);
+  for (int i = 0; i < np; ++i) noise.data()[i] = i < n ? 0.1 : 0.0;
+  std::vector<double> r(rows * rows);
+  double whole = 1e9, correlation = 1e9;
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    const auto begin = std::chrono::steady_clock::now();
+    for (int i = 0; i < dims * np; ++i) xs.data()[i] = 1.4 * x.data()[i];
+    k.correlate(Family::gaussian, xs.data(), dims, n, np, kstar.data());
+    const auto middle = std::chrono::steady_clock::now();
+    for (std::size_t i = 0; i < extra_size(rows, np, k.width); ++i) extra.data()[i] = 1;
+    k.factor(kstar.data(), noise.data(), np, l.data(), extra.data(), panels);
+    k.orthogonalise(extra.data(), np, rows, r.data());
+    const auto end = std::chrono::steady_clock::now();
+    whole = std::min(whole, std::chrono::duration<double>(end - begin).count());
+    correlation = std::min(correlation, std::chrono::duration<double>(middle - begin).count());
+  }
+  return {whole, correlation};
+}
+
 }  // namespace
 
 void bind_kernel(nb::module_& m) {
   nb::module_ kernel = m.def_submodule("kernel", "The leaf kernel, by instruction set.");
   kernel.def("isas", isas, "Instruction sets compiled in and supported by this CPU.");
-  kernel.def("chosen_isa", [] { return std::string(ops().name); });
+  kernel.def("chosen_isa", [] { return std::string(isa()); });
   kernel.def("width", [](const std::string& isa) { return table(isa).width; }, "isa"_a);
   kernel.def("correlate", correlate, "isa"_a, "family"_a, "xs"_a, "n"_a);
   kernel.def("cross", cross, "isa"_a, "family"_a, "xs"_a, "n"_a, "xnew"_a);
   kernel.def("factor", factor, "isa"_a, "kstar"_a, "noise"_a, "extra"_a);
   kernel.def("orthogonalise", orthogonalise, "isa"_a, "extra"_a, "np"_a, "rows"_a);
+  kernel.def("time_likelihood", time_likelihood, "isa"_a, "n"_a, "dims"_a, "repeats"_a);
   kernel.def("products", products, "isa"_a, "a"_a, "b"_a, "np"_a);
 }

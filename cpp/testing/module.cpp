@@ -97,11 +97,12 @@ nb::dict leaf_terms(const Problem& problem, const nb::dict& state) {
 // z ~ N(F beta, sigma2 K) in every leaf, and the leaves' data terms anew.
 void redraw_response(State& s, Problem& problem, Workspace& ws, Random& rng) {
   const auto positions = leaves(s.tree);
-  const auto& ops = kernel::ops();
   for (std::size_t l = 0; l < positions.size(); ++l) {
     const auto& rows = positions[l].node->region->rows;
     Leaf& leaf = s.leaves[l];
-    const int n = static_cast<int>(rows.size()), np = kernel::panel_rows(n, ops.width);
+    const int n = static_cast<int>(rows.size());
+    const auto& ops = kernel::ops(n);
+    const int np = kernel::panel_rows(n, ops.width);
     const bool linear = leaf.params.linear();
     if (!linear) {
       fill_noise(n, np, leaf.params.g, ws);

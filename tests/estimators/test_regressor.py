@@ -129,7 +129,7 @@ def test_a_linear_model_recovers_an_exact_line(coefficients):
 
 def test_a_tree_of_constants_splits_between_the_right_values():
     X, y = step(noise=0.05)
-    fitted = model("bcart").fit(X, y)
+    fitted = model("bcart", tune=2000).fit(X, y)  # 300 rounds leave one chain in five at a wrong tree
     arrays, column = fitted.posterior_.draws.arrays, fitted.posterior_.predictor.problem.encoder.columns[0]
     first = arrays["node_start"][:-1]
     assert (arrays["column"][first] == 0).mean() > 0.99

@@ -195,9 +195,7 @@ def all_states(split, prior, tau2=1.0):
     """Every (tree, params) of atom priors."""
     vectors = support(prior, tau2)
     return [
-        (tree, params)
-        for tree in all_trees(split)
-        for params in product(vectors, repeat=len(leaf_rows(split, tree)))
+        (tree, params) for tree in all_trees(split) for params in product(vectors, repeat=len(leaf_rows(split, tree)))
     ]
 
 

@@ -61,10 +61,7 @@ def wishart_prior(m):
 def log_marginals(model, state):
     """M of each leaf, left to right."""
     rows = [list(r) for r in leaf_rows(model.split, state.tree)]
-    return [
-        log_M(model.leaf, state.hyper, model.x[r], model.y[r], p)
-        for r, p in zip(rows, state.params, strict=True)
-    ]
+    return [log_M(model.leaf, state.hyper, model.x[r], model.y[r], p) for r, p in zip(rows, state.params, strict=True)]
 
 
 def log_terms(model, state):

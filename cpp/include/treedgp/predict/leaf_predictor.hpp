@@ -40,7 +40,7 @@ class LeafPredictor {
     kernel::Buffer kstar, products;
     const int nqp = kernel::panel_rows(nq, width_);
     if (!params_.linear()) {
-      const auto& ops = kernel::ops();
+      const auto& ops = kernel::ops(n_);
       kernel::Buffer xnew;
       const int dims = scale_inputs(fresh_, at_, params_, nqp, xnew);
       kstar.reserve(kernel::triangle_size(nqp, width_));
@@ -74,8 +74,9 @@ class LeafPredictor {
 
   void solve_gp(const std::vector<int>& rows, const Basis& basis, CoefficientKind kind, const Hyper& hyper,
                 Workspace& ws) {
-    const auto& ops = kernel::ops();
     const int n = static_cast<int>(rows.size()), m = data_.m(), nq = static_cast<int>(at_.size());
+    const auto& ops = kernel::ops(n);
+    n_ = n;
     width_ = ops.width;
     np_ = kernel::panel_rows(n, width_);
     const int nqp = kernel::panel_rows(nq, width_);
@@ -142,7 +143,7 @@ class LeafPredictor {
   double sigma2_;
   const LeafData& fresh_;
   const std::vector<int>& at_;
-  int np_ = 0, width_ = 1, design_panels_ = 0;
+  int n_ = 0, np_ = 0, width_ = 1, design_panels_ = 0;
   kernel::Buffer extra_;  // L^-1 [F, z - F bt, k(x)]' as rows
   Vector mean_;           // (nq)
   Vector unexplained_;    // (nq) 1 - v'v; 0 in a linear leaf

@@ -26,6 +26,7 @@ class ScalarPrior {
     }
   }
 
+  bool empty() const { return components_.empty(); }
   bool fixed() const { return components_.size() == 1 && components_[0].rate == 0; }
 
   template <class Rng>
