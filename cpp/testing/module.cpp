@@ -30,13 +30,11 @@ std::optional<Proposal> propose(const std::string& move, const State& s, const P
                                 int index, Rng& rng) {
   for (int i = 0; i < n_tree_moves; ++i)
     if (move == tree_moves[i]) return propose_tree_move(static_cast<TreeMove>(i), s, problem, ws, rng);
-  const auto positions = leaves(s.tree);
-  if (index < 0 || index >= static_cast<int>(positions.size())) throw std::invalid_argument("no such leaf");
-  const Region& region = *positions[index].node->region;
+  if (index < 0 || index >= static_cast<int>(s.leaves.size())) throw std::invalid_argument("no such leaf");
   const double now = log_marginal(problem, s.leaves[index], s.hyper);
   if (move != "range" && move != "nugget") throw std::invalid_argument("unknown move: " + move);
-  LeafProposal next = move == "range" ? propose_range(s, problem, ws, region, index, now, rng)
-                                      : propose_nugget(s, problem, ws, region, index, now, rng);
+  LeafProposal next = move == "range" ? propose_range(s, problem, ws, index, now, rng)
+                                      : propose_nugget(s, problem, ws, index, now, rng);
   std::vector<Leaf> leaves;
   leaves.push_back(std::move(next.leaf));
   return Proposal{s.tree, index, 1, std::move(leaves), next.ratio};
@@ -96,10 +94,8 @@ nb::dict leaf_terms(const Problem& problem, const nb::dict& state) {
 
 // z ~ N(F beta, sigma2 K) in every leaf, and the leaves' data terms anew.
 void redraw_response(State& s, Problem& problem, Workspace& ws, Random& rng) {
-  const auto positions = leaves(s.tree);
-  for (std::size_t l = 0; l < positions.size(); ++l) {
-    const auto& rows = positions[l].node->region->rows;
-    Leaf& leaf = s.leaves[l];
+  for (const Leaf& leaf : s.leaves) {
+    const auto& rows = leaf.region->rows;
     const int n = static_cast<int>(rows.size());
     const auto& ops = kernel::ops(n);
     const int np = kernel::panel_rows(n, ops.width);
@@ -118,11 +114,11 @@ void redraw_response(State& s, Problem& problem, Workspace& ws, Random& rng) {
       problem.data.z[rows[i]] = z;
     }
   }
-  for (std::size_t l = 0; l < positions.size(); ++l) {
-    Leaf next = fit_leaf(problem, ws, *positions[l].node->region, s.leaves[l].params);
-    next.sigma2 = s.leaves[l].sigma2;
-    next.beta = s.leaves[l].beta;
-    s.leaves[l] = std::move(next);
+  for (Leaf& leaf : s.leaves) {
+    Leaf next = fit_leaf(problem, ws, leaf.region, leaf.params);
+    next.sigma2 = leaf.sigma2;
+    next.beta = leaf.beta;
+    leaf = std::move(next);
   }
 }
 

@@ -7,6 +7,21 @@
 
 namespace treedgp {
 
+// T of the least-squares problem of a proper prior: the prior is m more rows, w_root beta = w_root beta0, over
+// sqrt(tau2). T(m, m)^2 is lambda, a sum of squares; the textbook difference loses every digit when the fit is
+// nearly exact.
+inline Matrix fold_prior(const Whitened& w, double tau2, const Hyper& h) {
+  const int m = w.r.cols - 1;
+  Matrix rows(m, m + 1);
+  const double scale = 1 / std::sqrt(tau2);
+  for (int j = 0; j < m; ++j)
+    for (int i = 0; i <= j; ++i) {
+      rows(i, j) = scale * h.w_root(i, j);
+      rows(i, m) += rows(i, j) * h.beta0[j];
+    }
+  return fold_rows(w.r, std::move(rows));
+}
+
 // beta | sigma2, Z ~ N(mean, sigma2 V), V^-1 = T'T;  sigma2 | Z ~ IG((a_s + dof)/2, (g_s + lambda)/2)
 struct CoefficientPosterior {
   Matrix root;        // T, the leading (m, m) upper triangle
@@ -16,52 +31,42 @@ struct CoefficientPosterior {
   bool ok = false;    // false: a factorisation failed, density zero
 };
 
-// The prior is m more rows of least squares: w_root beta = w_root beta0, over sqrt(tau2). So lambda is a sum of
-// squares; the textbook difference loses every digit when the fit is nearly exact.
 inline CoefficientPosterior coefficient_posterior(const Whitened& w, double tau2, CoefficientKind kind,
                                                   const Hyper& h) {
   const int m = w.r.cols - 1;
+  const bool flat = kind == CoefficientKind::flat;
   CoefficientPosterior post;
   if (std::isnan(w.log_det)) return post;
-  if (kind == CoefficientKind::flat) {
-    post.root = w.r;
-    post.dof = w.n - m;
-  } else {
-    Matrix rows(m, m + 1);
-    const double scale = 1 / std::sqrt(tau2);
-    for (int j = 0; j < m; ++j)
-      for (int i = 0; i <= j; ++i) {
-        rows(i, j) = scale * h.w_root(i, j);
-        rows(i, m) += rows(i, j) * h.beta0[j];
-      }
-    post.root = fold_rows(w.r, std::move(rows));
-    post.dof = w.n;
-  }
+  post.root = flat ? w.r : fold_prior(w, tau2, h);
   post.mean.resize(m);
   for (int i = 0; i < m; ++i) post.mean[i] = post.root(i, m);
   solve_upper(post.root, post.mean);
   post.lambda = post.root(m, m) * post.root(m, m);
+  post.dof = w.n - (flat ? m : 0);
   post.ok = std::isfinite(post.lambda);
   for (double b : post.mean) post.ok = post.ok && std::isfinite(b);
   return post;
 }
 
 // log of the integral over sigma2: what log p(Z | d, b, g, tau2) owes to (a_s, g_s).
-inline double log_noise_integral(const CoefficientPosterior& post, double a, double g) {
-  const double shape = 0.5 * (a + post.dof);
-  return 0.5 * a * std::log(0.5 * g) - shape * std::log(0.5 * (g + post.lambda)) + log_gamma(shape) -
-         log_gamma(0.5 * a);
+inline double log_noise_integral(double lambda, double dof, double a, double g) {
+  const double shape = 0.5 * (a + dof);
+  return 0.5 * a * std::log(0.5 * g) - shape * std::log(0.5 * (g + lambda)) + log_gamma(shape) - log_gamma(0.5 * a);
 }
 
 // log p(Z | d, b, g, tau2), beta and sigma2 integrated out; -inf where a factorisation failed.
 inline double log_marginal(const Whitened& w, double tau2, CoefficientKind kind, const Hyper& h) {
-  const CoefficientPosterior post = coefficient_posterior(w, tau2, kind, h);
-  if (!post.ok) return -std::numeric_limits<double>::infinity();
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  if (std::isnan(w.log_det)) return -inf;
   const int m = w.r.cols - 1;
-  const double log_det_v = -2 * half_log_det(post.root, m);
-  const double log_prior_det = kind == CoefficientKind::flat ? 0 : h.log_det_w + m * std::log(tau2);
-  return 0.5 * (log_det_v - w.n * std::log(2 * std::numbers::pi) - w.log_det - log_prior_det) +
-         log_noise_integral(post, h.a_sigma, h.g_sigma);
+  const bool flat = kind == CoefficientKind::flat;
+  const Matrix folded = flat ? Matrix() : fold_prior(w, tau2, h);
+  const Matrix& root = flat ? w.r : folded;
+  const double log_det_v = -2 * half_log_det(root, m), lambda = root(m, m) * root(m, m);
+  const double log_det_prior = flat ? 0 : h.log_det_w + m * std::log(tau2);
+  const double value = 0.5 * (log_det_v - w.n * std::log(2 * std::numbers::pi) - w.log_det - log_det_prior) +
+                       log_noise_integral(lambda, w.n - (flat ? m : 0), h.a_sigma, h.g_sigma);
+  return std::isfinite(value) ? value : -inf;
 }
 
 }  // namespace treedgp

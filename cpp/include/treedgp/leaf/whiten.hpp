@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <utility>
 
 #include "treedgp/kernel/buffer.hpp"
 #include "treedgp/kernel/ops.hpp"
@@ -41,7 +42,12 @@ using BasisPtr = std::shared_ptr<const Basis>;
 // Scratch memory of one chain.
 struct Workspace {
   kernel::Buffer xs, noise, factor, extra;
+  std::shared_ptr<Basis> spare;  // of a proposal that was dropped, for the next one
   long failed_factorisations = 0;
+
+  void recycle(BasisPtr&& dropped) {
+    if (dropped.use_count() == 1) spare = std::const_pointer_cast<Basis>(std::move(dropped));
+  }
 };
 
 // Columns the correlation sees, scaled so that r^2 is a plain sum of squares: (dims, np). Returns dims.
@@ -79,7 +85,7 @@ inline void fill_noise(int n, int np, double g, Workspace& ws) {
 }
 
 inline BasisPtr make_basis(const LeafData& data, const std::vector<int>& rows, const LeafParams& p, Workspace& ws) {
-  auto basis = std::make_shared<Basis>();
+  auto basis = ws.spare ? std::exchange(ws.spare, nullptr) : std::make_shared<Basis>();
   const int n = static_cast<int>(rows.size());
   if (data.prior_only) return basis;
   if (p.linear()) {

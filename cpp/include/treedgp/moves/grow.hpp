@@ -19,8 +19,8 @@ std::optional<Proposal> propose_grow(const State& s, const Problem& problem, Wor
 
   const auto [left, right] = problem.partitioner.divide(*region, rule);
   std::vector<Leaf> children;
-  children.push_back(fit_leaf(problem, ws, *left, left_inherits ? inherited : fresh));
-  children.push_back(fit_leaf(problem, ws, *right, left_inherits ? fresh : inherited));
+  children.push_back(fit_leaf(problem, ws, left, left_inherits ? inherited : fresh));
+  children.push_back(fit_leaf(problem, ws, right, left_inherits ? fresh : inherited));
   const NodePtr grown = make_internal(region, rule, make_leaf(left), make_leaf(right));
 
   Proposal next = replace_subtree(s, problem, leaf, grown, std::move(children));

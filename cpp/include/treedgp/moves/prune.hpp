@@ -16,7 +16,7 @@ std::optional<Proposal> propose_prune(const State& s, const Problem& problem, Wo
   const LeafParams& kept = s.leaves[node.first_leaf + (keep_left ? 0 : 1)].params;
   const LeafParams& dropped = s.leaves[node.first_leaf + (keep_left ? 1 : 0)].params;
 
-  Proposal next = replace_subtree(s, problem, node, make_leaf(region), {fit_leaf(problem, ws, *region, kept)});
+  Proposal next = replace_subtree(s, problem, node, make_leaf(region), {fit_leaf(problem, ws, region, kept)});
   next.ratio.q_forward = spec.schedule.log_weight(TreeMove::prune) + log_one_of(candidates.size()) + log_half;
   next.ratio.q_reverse = spec.schedule.log_weight(TreeMove::grow) + log_one_of(growable(next.tree, spec.split).size()) +
                          log_rule(*region, node.node->rule) + log_half + spec.leaf.log_p(dropped, s.hyper);

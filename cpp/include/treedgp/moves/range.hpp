@@ -6,8 +6,8 @@
 namespace treedgp {
 
 template <class Rng>
-LeafProposal propose_range(const State& s, const Problem& problem, Workspace& ws, const Region& region, int index,
-                           double log_marginal_now, Rng& rng) {
+LeafProposal propose_range(const State& s, const Problem& problem, Workspace& ws, int index, double log_marginal_now,
+                           Rng& rng) {
   const LeafPrior& prior = problem.spec.leaf;
   const Leaf& old = s.leaves[index];
   const int i = rng.pick(prior.n_range);
@@ -25,7 +25,7 @@ LeafProposal propose_range(const State& s, const Problem& problem, Workspace& ws
     next.leaf.params = std::move(params);
     next.log_marginal = log_marginal_now;
   } else {
-    next.leaf = fit_leaf(problem, ws, region, std::move(params));
+    next.leaf = fit_leaf(problem, ws, old.region, std::move(params));
     next.log_marginal = log_marginal(problem, next.leaf, s.hyper);
   }
   const double log_b = prior.limiting.log_p(b, d), log_next_b = prior.limiting.log_p(next_b, step.value);

@@ -64,13 +64,13 @@ inline Proposal replace_subtree(const State& s, const Problem& problem, const Po
 // The old leaves' parameters, position by position, on the rows of the new subtree's leaves.
 inline std::vector<Leaf> refit_leaves(const State& s, const Problem& problem, Workspace& ws, const Position& where,
                                       const NodePtr& subtree) {
-  const auto before = treedgp::leaves(where.node), after = treedgp::leaves(subtree);
   std::vector<Leaf> next;
-  for (std::size_t i = 0; i < after.size(); ++i) {
-    const Leaf& old = s.leaves[where.first_leaf + i];
-    const Region& region = *after[i].node->region;
-    const bool same_rows = region.rows == before[i].node->region->rows;
+  for (const Position& p : treedgp::leaves(subtree)) {
+    const Leaf& old = s.leaves[where.first_leaf + next.size()];
+    const RegionPtr& region = p.node->region;
+    const bool same_rows = region->rows == old.region->rows;
     next.push_back(same_rows ? old : fit_leaf(problem, ws, region, old.params));
+    next.back().region = region;
   }
   return next;
 }

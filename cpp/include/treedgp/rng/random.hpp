@@ -19,14 +19,22 @@ class Random {
     round_ = round;
     block_index_ = 0;
     used_ = 2;
+    has_spare_ = false;
   }
 
   // Uniform on the open interval (0, 1): 52 bits, centred in their cell.
   double uniform() { return (static_cast<double>(next64() >> 12) + 0.5) * 0x1p-52; }
 
+  // Box & Muller; the second of a pair waits for the next call of the same round.
   double normal() {
-    const double radius = std::sqrt(-2 * std::log(uniform()));
-    return radius * std::cos(2 * std::numbers::pi * uniform());
+    if (has_spare_) {
+      has_spare_ = false;
+      return spare_;
+    }
+    const double radius = std::sqrt(-2 * std::log(uniform())), angle = 2 * std::numbers::pi * uniform();
+    spare_ = radius * std::sin(angle);
+    has_spare_ = true;
+    return radius * std::cos(angle);
   }
 
   double exponential() { return -std::log(uniform()); }
@@ -81,6 +89,8 @@ class Random {
   std::uint64_t round_ = 0;
   PhiloxBlock block_{};
   int used_ = 2;
+  bool has_spare_ = false;
+  double spare_ = 0;
 };
 
 }  // namespace treedgp

@@ -61,16 +61,29 @@ bool draw_w(State& s, Rng& rng) {
   return h.set_w_inv(std::move(w_inv));
 }
 
-// One random-walk step on log(value - floor) of a shape or rate.
+// One random-walk step on log(value - floor) of a shape or rate. Returns the log target where it ends, given that of
+// where it starts.
 template <class Rng, class LogTarget>
-void walk(double& value, double floor, LogTarget&& log_target, State& s, Step step, const Tempo& tempo,
-          Counts& counts, Rng& rng) {
+double walk(double& value, double floor, double log_target_now, LogTarget&& log_target, State& s, Step step,
+            const Tempo& tempo, Counts& counts, Rng& rng) {
   const double move = std::exp(s.log_step[step]) * rng.normal(), next = floor + (value - floor) * std::exp(move);
-  const LogRatio ratio{.params_prior = log_target(next) - log_target(value), .log_jacobian = move};
+  const double log_target_next = log_target(next);
+  const LogRatio ratio{.params_prior = log_target_next - log_target_now, .log_jacobian = move};
   const bool accepted = accept(ratio, 1, rng);
   if (accepted) value = next;
   counts.steps[step].add(accepted);
   tempo.adapt(s.log_step[step], accepted);
+  return accepted ? log_target_next : log_target_now;
+}
+
+// A step of each of (a, g).
+template <class Rng, class LogTarget>
+void walk_both(double& a, double& g, LogTarget&& log_target, State& s, Step a_step, Step g_step, const Tempo& tempo,
+               Counts& counts, Rng& rng) {
+  using Prior = InverseGammaPrior;
+  double now = log_target(a, g);
+  now = walk(a, Prior::a_floor, now, [&](double x) { return log_target(x, g); }, s, a_step, tempo, counts, rng);
+  walk(g, Prior::g_floor, now, [&](double x) { return log_target(a, x); }, s, g_step, tempo, counts, rng);
 }
 
 // (a_s, g_s) | Z with every sigma2 and beta integrated out: the sigma2 drawn next would otherwise hold them back.
@@ -81,11 +94,10 @@ void draw_noise_hyper(State& s, const std::vector<CoefficientPosterior>& posts, 
   Hyper& h = s.hyper;
   auto log_target = [&](double a, double g) {
     double sum = spec.sigma2.log_hyperprior(a, g);
-    for (const auto& post : posts) sum += log_noise_integral(post, a, g);
+    for (const auto& post : posts) sum += log_noise_integral(post.lambda, post.dof, a, g);
     return sum;
   };
-  walk(h.a_sigma, InverseGammaPrior::a_floor, [&](double a) { return log_target(a, h.g_sigma); }, s, a_sigma_step, tempo, counts, rng);
-  walk(h.g_sigma, InverseGammaPrior::g_floor, [&](double g) { return log_target(h.a_sigma, g); }, s, g_sigma_step, tempo, counts, rng);
+  walk_both(h.a_sigma, h.g_sigma, log_target, s, a_sigma_step, g_sigma_step, tempo, counts, rng);
 }
 
 // (g_t, tau2_1 .. tau2_R) -> c times all of them, sigma2 and beta integrated out: the direction in which single
@@ -123,8 +135,7 @@ void draw_tau2_hyper(State& s, const Spec& spec, const Tempo& tempo, Counts& cou
     for (const Leaf& leaf : s.leaves) sum += log_inverse_gamma(leaf.params.tau2, a, g);
     return sum;
   };
-  walk(h.a_tau, InverseGammaPrior::a_floor, [&](double a) { return log_target(a, h.g_tau); }, s, a_tau_step, tempo, counts, rng);
-  walk(h.g_tau, InverseGammaPrior::g_floor, [&](double g) { return log_target(h.a_tau, g); }, s, g_tau_step, tempo, counts, rng);
+  walk_both(h.a_tau, h.g_tau, log_target, s, a_tau_step, g_tau_step, tempo, counts, rng);
 }
 
 }  // namespace treedgp

@@ -44,23 +44,22 @@ void move_leaves(State& s, const Problem& problem, Workspace& ws, const Tempo& t
   const int range_moves = prior.n_range > 0 ? tempo.range_moves : 0;
   const int nugget_moves = prior.nugget.fixed() ? 0 : tempo.nugget_moves;
   if (range_moves + nugget_moves == 0) return;
-  const auto positions = leaves(s.tree);
-  for (int i = 0; i < static_cast<int>(positions.size()); ++i) {
-    const Region& region = *positions[i].node->region;
+  for (int i = 0; i < static_cast<int>(s.leaves.size()); ++i) {
     double log_marginal_now = log_marginal(problem, s.leaves[i], s.hyper);
     auto decide = [&](LeafProposal&& next, Step step) {
       const bool accepted = accept(next.ratio, tempo.anneal, rng);
       if (accepted) {
-        s.leaves[i] = std::move(next.leaf);
+        std::swap(s.leaves[i], next.leaf);
         log_marginal_now = next.log_marginal;
       }
+      ws.recycle(std::move(next.leaf.basis));
       counts.steps[step].add(accepted);
       if (next.walked) tempo.adapt(s.log_step[step], accepted);
     };
     for (int t = 0; t < range_moves; ++t)
-      decide(propose_range(s, problem, ws, region, i, log_marginal_now, rng), range_step);
+      decide(propose_range(s, problem, ws, i, log_marginal_now, rng), range_step);
     for (int t = 0; t < nugget_moves; ++t)
-      decide(propose_nugget(s, problem, ws, region, i, log_marginal_now, rng), nugget_step);
+      decide(propose_nugget(s, problem, ws, i, log_marginal_now, rng), nugget_step);
   }
 }
 
@@ -111,7 +110,7 @@ State initial_state(const Problem& problem, bool prior_tree, Workspace& ws, Rng&
     int attempts = 0;
     do {
       if (++attempts > 1000) throw std::runtime_error("no draw from the prior gives a positive definite correlation");
-      leaf = fit_leaf(problem, ws, *p.node->region, spec.leaf.draw(rng, s.hyper));
+      leaf = fit_leaf(problem, ws, p.node->region, spec.leaf.draw(rng, s.hyper));
     } while (!std::isfinite(log_marginal(problem, leaf, s.hyper) + spec.leaf.log_p(leaf.params, s.hyper)));
     s.leaves.push_back(std::move(leaf));
   }

@@ -104,7 +104,7 @@ inline State restore_state(const Problem& problem, const DrawsView& draws, std::
   s.hyper = draws.hyper_of(draw);
   std::int64_t leaf = draws.first_leaf(draw);
   for (const Position& p : leaves(s.tree)) {
-    s.leaves.push_back(fit_leaf(problem, ws, *p.node->region, draws.params(leaf)));
+    s.leaves.push_back(fit_leaf(problem, ws, p.node->region, draws.params(leaf)));
     s.leaves.back().sigma2 = draws.sigma2[leaf];
     s.leaves.back().beta.assign(draws.beta + leaf * draws.m, draws.beta + (leaf + 1) * draws.m);
     ++leaf;

@@ -7,6 +7,7 @@
 namespace treedgp {
 
 struct Leaf {
+  RegionPtr region;  // that of its node
   LeafParams params;
   BasisPtr basis;
   Whitened data;
@@ -24,10 +25,11 @@ struct State {
   std::array<double, n_steps> log_step{};  // random-walk scales, on the log scale of each parameter
 };
 
-inline Leaf fit_leaf(const Problem& problem, Workspace& ws, const Region& region, LeafParams params) {
+inline Leaf fit_leaf(const Problem& problem, Workspace& ws, RegionPtr region, LeafParams params) {
   Leaf leaf;
-  leaf.basis = make_basis(problem.data, region.rows, params, ws);
-  leaf.data = whiten(problem.data, region.rows, params, *leaf.basis, ws);
+  leaf.basis = make_basis(problem.data, region->rows, params, ws);
+  leaf.data = whiten(problem.data, region->rows, params, *leaf.basis, ws);
+  leaf.region = std::move(region);
   leaf.params = std::move(params);
   return leaf;
 }
