@@ -8,6 +8,8 @@ from treedgp.errors import (
     SamplerError,
     TreedGPError,
 )
+from treedgp.estimators.persistence import load, resume
+from treedgp.estimators.presets import preset
 from treedgp.estimators.regressor import TreedGPRegressor
 from treedgp.model.priors import (
     CoefficientPrior,
@@ -36,4 +38,7 @@ __all__ = [
     "TreePrior",
     "TreedGPError",
     "TreedGPRegressor",
+    "load",
+    "preset",
+    "resume",
 ]

@@ -52,6 +52,7 @@ WRONG_SETTINGS = {
     "categorical_features": ["auto", [5], [-1], [True], [0.5], [[0]], ["a"]],
     "split_features": ["numeric", [2], [-1], [0.5], [True, False, True], [[0]], ["a"]],
     "leaf_features": ["numeric", [2], [-1], [0.5], [[0, 1]], ["a"]],
+    "input_scaling": ["rank", None, 1, ["minmax"]],
     "priors": ["flat", CoefficientPrior(), Priors, {}],
     "draws": [0, -1, 2.5, "10", None, True],
     "tune": [-1, 2.5, "10", None],

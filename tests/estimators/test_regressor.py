@@ -455,7 +455,8 @@ def test_ways_to_name_the_categorical_columns(categorical):
     X, y, _ = levels_data()
     fitted = model("btlm", categorical_features=categorical, draws=20).fit(X, y)
     encoder = fitted.posterior_.predictor.problem.encoder
-    assert encoder.columns[1].levels.tolist() == [0, 10, 20]
+    assert encoder.columns[1].levels.tolist() == [0, 1, 2]
+    assert encoder.columns[1].labels == ("0", "10", "20")
     assert encoder.leaf == (0,)
     assert encoder.split == (0, 1)
 

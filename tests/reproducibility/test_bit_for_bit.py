@@ -255,16 +255,16 @@ sys.path[:0] = {path!r}
 import warnings
 import numpy as np
 warnings.simplefilter("ignore")
-from treedgp.estimators import regressor
+from treedgp.estimators import session
 from reproducibility.test_bit_for_bit import data, model
 
-class Announce(regressor.Progress):
+class Announce(session.Progress):
     def report(self, run):
         super().report(run)
         if run.round > {after}:
             print("go", flush=True)
 
-regressor.Progress = Announce
+session.Progress = Announce
 fitted = model(chains=3, draws={draws}, tune={tune}, thin=2, n_jobs={n_jobs})
 try:
     fitted.fit(*data())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 import warnings
 from collections.abc import Sequence
@@ -10,10 +11,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from treedgp.errors import ConfigError
-from treedgp.estimators.columns import categorical_columns, chosen_columns
+from treedgp.estimators import persistence
+from treedgp.estimators.columns import chosen_columns
+from treedgp.estimators.inputs import InputSchema, read_new, read_training
+from treedgp.estimators.session import Session
 from treedgp.estimators.settings import (
     check_levels,
     check_of,
@@ -26,13 +30,9 @@ from treedgp.model.data import Floats, InputEncoder
 from treedgp.model.priors import Priors
 from treedgp.model.problem import Problem
 from treedgp.model.spec import ModelSpec, Schedule
-from treedgp.posterior.draws import Draws
 from treedgp.posterior.health import warn_once
-from treedgp.posterior.posterior import N_PROBES, Posterior
 from treedgp.posterior.predict import Predictor
-from treedgp.sampling.chain import start_chain
-from treedgp.sampling.progress import Progress, is_wanted
-from treedgp.sampling.run import Run, run_chains
+from treedgp.sampling.progress import is_wanted
 
 
 class TreedGPRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -55,13 +55,18 @@ class TreedGPRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Correlation of a GP leaf.
     isotropic : bool
         One length scale for all inputs instead of one each.
-    categorical_features : "from_dtype", None, mask or list of int
-        Columns whose values are levels without order. "from_dtype" and None mean none for numeric arrays.
-    split_features : None, list of int, or "categorical"
-        Columns the tree may split on; None: all.
-    leaf_features : None or list of int
+    categorical_features : "from_dtype", None, mask, list of int or list of str
+        Columns whose values are levels without order. "from_dtype": the category, text, object and bool columns of
+        a pandas or polars data frame; none of an array. None: none. A missing value is a level of its own. A level
+        not seen in training goes to the rest side of every rule, with a warning.
+    split_features : None, mask, list of int or str, or "categorical"
+        Columns the tree may split on; None: all; "categorical": only the categorical ones.
+    leaf_features : None, mask, or list of int or str
         Columns the leaves see; None: every numeric column. A categorical column enters only if listed, as 0/1
         columns with the first level dropped.
+    input_scaling : {"minmax", "quantile"}
+        How the leaves see a numeric column: on 0 .. 1 linearly, or by the share of training values below it
+        (piecewise linear, clipped outside their range), for skewed inputs. Thresholds are in the column's own units.
     priors : Priors, optional
         None: the documented defaults.
     draws, tune, thin, chains : int
@@ -80,6 +85,8 @@ class TreedGPRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     priors_ : Priors
         The priors used.
     n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only after a fit on a data frame whose column names are text.
     """
 
     def __init__(
@@ -92,8 +99,9 @@ class TreedGPRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         kernel: str = "gaussian",
         isotropic: bool = False,
         categorical_features: str | Sequence[Any] | None = "from_dtype",
-        split_features: str | Sequence[int] | None = None,
-        leaf_features: Sequence[int] | None = None,
+        split_features: str | Sequence[Any] | None = None,
+        leaf_features: Sequence[Any] | None = None,
+        input_scaling: str = "minmax",
         priors: Priors | None = None,
         draws: int = 1000,
         tune: int = 1000,
@@ -112,6 +120,7 @@ class TreedGPRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.categorical_features = categorical_features
         self.split_features = split_features
         self.leaf_features = leaf_features
+        self.input_scaling = input_scaling
         self.priors = priors
         self.draws = draws
         self.tune = tune
@@ -121,49 +130,36 @@ class TreedGPRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.progressbar = progressbar
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Sample the posterior given X (n, columns) and y (n)."""
+    def fit(self, X: ArrayLike, y: ArrayLike, *, checkpoint: str | os.PathLike[str] | None = None) -> Self:
+        """Sample the posterior given X (n, columns) and y (n).
+
+        With `checkpoint`, the run is written to that file every few seconds; if the file exists and belongs to the
+        same data and settings, the run continues from it. `treedgp.resume(path)` needs nothing but the file.
+        """
         for name in ("draws", "thin", "chains"):
             check_positive_integer(name, getattr(self, name))
         check_positive_integer("tune", self.tune, least=0)
         check_run_settings(self.n_jobs, self.progressbar)
         spec = self._spec()
-        inputs, response = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        response = np.asarray(response, dtype=np.float64)
-        encoder = self._encoder(inputs)
-        problem = Problem.make(spec, encoder, inputs, response)
-        self.priors_ = spec.priors
+        schema, inputs, response = read_training(self, X, y, self.categorical_features)
+        problem = Problem.make(spec, self._encoder(schema, inputs), inputs, response)
+        self.__dict__.pop("posterior_", None)  # an interrupted fit must not look like the one before
+        self._remember(schema)
+        session = Session.start(problem, inputs, response, seed_from(self.random_state), self.chains)
+        if checkpoint is not None and os.path.exists(checkpoint):
+            session = persistence.reopen(checkpoint, self, session)
+        return self._sample(session, self.draws, checkpoint)
 
-        seed = seed_from(self.random_state)
-        run = Run([start_chain(problem, seed, i) for i in range(self.chains)])
-        rounds = spec.schedule.rounds(self.draws)
-        by_response = np.argsort(response, kind="stable")
-        probes = inputs[by_response[np.linspace(0, len(response) - 1, N_PROBES).astype(int)]]
+    def extend(self, draws: int) -> Self:
+        """Draw `draws` more from each chain; the same as having asked for them at first, bit for bit."""
+        check_is_fitted(self)
+        check_positive_integer("draws", draws)
+        return self._sample(self._session, self._session.n_draws + draws)
 
-        def keep() -> None:
-            predictor = Predictor(problem, Draws.join(run.draws), self.n_jobs)
-            self.posterior_ = Posterior(
-                predictor,
-                probes,
-                run.counts,
-                run.failed_factorisations,
-                self.tree,
-                {"sampling": run.seconds},
-            )
-            self._seed = seed
-
-        try:
-            with Progress(is_wanted(self.progressbar), rounds, self.tune) as progress:
-                run_chains(problem, run, tune=self.tune, rounds=rounds, n_jobs=self.n_jobs, report=progress.report)
-        except KeyboardInterrupt:
-            if run.round >= self.tune + self.thin:
-                keep()
-            raise
-        keep()
-        began = time.perf_counter()
-        warn_once(self.posterior_.health())
-        self.posterior_.timings["diagnostics"] = time.perf_counter() - began
-        return self
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file, without pickle. The file contains the training data."""
+        check_is_fitted(self)
+        persistence.save(path, self, self._session)
 
     def predict(self, X: ArrayLike, return_std: bool = False, return_cov: bool = False) -> Any:
         """Posterior mean of f at X, with the standard deviation or covariance of new observations if asked."""
@@ -192,7 +188,7 @@ class TreedGPRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if n is not None:
             check_positive_integer("n", n)
         X, predictor = self._ready(X)
-        return predictor.sample_f(X, predictor.draws.thinned(n), np.random.default_rng(self._seed))
+        return predictor.sample_f(X, predictor.draws.thinned(n), np.random.default_rng(self._session.seed))
 
     def sample_y(self, X: ArrayLike, n_samples: int = 1, random_state: Any = 0) -> Floats:
         """(row, sample): new observations, jointly over rows, each from a kept draw picked at random."""
@@ -200,6 +196,29 @@ class TreedGPRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         X, predictor = self._ready(X)
         rng = np.random.default_rng(seed_from(random_state))
         return predictor.sample_y(X, rng.integers(len(predictor.draws), size=n_samples), rng).T
+
+    def _sample(self, session: Session, draws: int, checkpoint: str | os.PathLike[str] | None = None) -> Self:
+        """Rounds until each chain has `draws` draws. Ctrl-C keeps the draws so far and goes on upwards."""
+        file = None if checkpoint is None else persistence.Checkpoint(checkpoint, self, session)
+        try:
+            session.sample(draws, self.n_jobs, is_wanted(self.progressbar), file.after_chunk if file else lambda: None)
+        finally:
+            if file and session.run.round > 0:
+                file.write()
+            if session.n_draws > 0:
+                self._keep(session)
+        began = time.perf_counter()
+        warn_once(self.posterior_.health())
+        self.posterior_.timings["diagnostics"] = time.perf_counter() - began
+        return self
+
+    def _remember(self, schema: InputSchema) -> None:
+        self._schema = schema
+        self.priors_ = Priors() if self.priors is None else self.priors
+
+    def _keep(self, session: Session) -> None:
+        self._session = session
+        self.posterior_ = session.posterior(self.n_jobs)
 
     def _spec(self) -> ModelSpec:
         return ModelSpec(
@@ -213,20 +232,19 @@ class TreedGPRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             schedule=Schedule(tune=self.tune, thin=self.thin),
         )
 
-    def _encoder(self, X: Floats) -> InputEncoder:
-        n_columns = X.shape[1]
-        categorical = categorical_columns(self.categorical_features, n_columns)
-        numeric = [i for i in range(n_columns) if i not in categorical]
+    def _encoder(self, schema: InputSchema, X: Floats) -> InputEncoder:
+        names, categorical = schema.names, schema.categorical
+        numeric = [i for i in range(len(names)) if i not in categorical]
         if isinstance(self.split_features, str) and self.split_features == "categorical":
-            split = sorted(categorical)
+            split = list(categorical)
         else:
-            split = chosen_columns("split_features", self.split_features, list(range(n_columns)), n_columns)
-        leaf = chosen_columns("leaf_features", self.leaf_features, numeric, n_columns)
+            split = chosen_columns("split_features", self.split_features, list(range(len(names))), names)
+        leaf = chosen_columns("leaf_features", self.leaf_features, numeric, names)
         if not leaf and self.leaf != "constant":
             warnings.warn("No numeric leaf column: every leaf is a constant.", UserWarning, stacklevel=3)
-        names = [f"x{i}" for i in range(n_columns)]
-        return InputEncoder.learn(X, names, categorical, tuple(split), tuple(leaf))
+        labels = {i: schema.labels(i) for i in categorical}
+        return InputEncoder.learn(X, names, set(categorical), tuple(split), tuple(leaf), self.input_scaling, labels)
 
     def _ready(self, X: ArrayLike) -> tuple[Floats, Predictor]:
         check_is_fitted(self)
-        return validate_data(self, X, dtype=np.float64, reset=False), self.posterior_.predictor
+        return read_new(self, self._schema, X), self.posterior_.predictor

@@ -3,31 +3,39 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treedgp.errors import DataError
+from treedgp.errors import ConfigError, DataError
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 
+SCALINGS = ("minmax", "quantile")  # of numeric inputs
 SMALLEST_RANGE = 1e-150  # of a response; and 1 / SMALLEST_RANGE is the largest
 
 
 @dataclass(frozen=True, eq=False)
 class NumericColumn:
-    """A numeric input: its range and the cuts between its distinct training values."""
+    """A numeric input: its range and the cuts between its distinct training values, in the user's units.
+
+    The leaves see it scaled to 0 .. 1: linearly, or through knots and heights, the piecewise-linear distribution
+    function of the training values, clipped outside their range.
+    """
 
     name: str
     low: float
     high: float
     thresholds: Floats  # (distinct values - 1): a value <= thresholds[k] goes left of cut k
+    knots: Floats | None = None  # scaling="quantile": the distinct training values
+    heights: Floats | None = None  # and their mid-ranks, scaled to 0 .. 1
 
     @classmethod
-    def learn(cls, name: str, values: Floats) -> NumericColumn:
-        distinct = np.unique(values)
+    def learn(cls, name: str, values: Floats, scaling: str = "minmax") -> NumericColumn:
+        distinct, counts = np.unique(values, return_counts=True)
         if not math.isfinite(float(distinct[-1]) - float(distinct[0])):
             raise DataError(
                 f"The range of column {name} must be a finite number, got {distinct[0]:g} .. {distinct[-1]:g}. "
@@ -36,7 +44,12 @@ class NumericColumn:
         lower, upper = distinct[:-1], distinct[1:]
         middle = 0.5 * lower + 0.5 * upper
         thresholds = np.where((middle >= lower) & (middle < upper), middle, lower)
-        return cls(name, float(distinct[0]), float(distinct[-1]), thresholds)
+        low, high = float(distinct[0]), float(distinct[-1])
+        if scaling == "minmax":
+            return cls(name, low, high, thresholds)
+        ranks = np.cumsum(counts) - 0.5 * counts
+        heights = (ranks - ranks[0]) / ((ranks[-1] - ranks[0]) or 1.0)
+        return cls(name, low, high, thresholds, distinct, heights)
 
     @property
     def size(self) -> int:
@@ -46,20 +59,44 @@ class NumericColumn:
         return np.searchsorted(self.thresholds, values, side="left").astype(np.int32)
 
     def leaf_columns(self, values: Floats) -> list[Floats]:
+        if self.knots is not None and self.heights is not None:
+            return [_interpolated(values, self.knots, self.heights)]
         width = self.high - self.low
         return [(values - self.low) / (width if width > 0 else 1.0)]
 
 
+def _interpolated(values: Floats, knots: Floats, heights: Floats) -> Floats:
+    """Linear between the knots and clipped outside; exact at a knot, and safe for knots next to each other."""
+    if len(knots) == 1:
+        return np.zeros(len(values))
+    clipped = np.clip(values, knots[0], knots[-1])
+    left = np.clip(np.searchsorted(knots, clipped, side="right") - 1, 0, len(knots) - 2)
+    share = (clipped - knots[left]) / (knots[left + 1] - knots[left])
+    return np.asarray(
+        np.where(share < 1, heights[left] + share * (heights[left + 1] - heights[left]), heights[left + 1])
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class CategoricalColumn:
-    """A categorical input: its training levels, in increasing order."""
+    """A categorical input: its training levels, in increasing order, and what to call each in print."""
 
     name: str
     levels: Floats
+    labels: tuple[str, ...] = ()  # none given: the levels as numbers
+
+    def __post_init__(self) -> None:
+        if not self.labels:
+            object.__setattr__(self, "labels", tuple(f"{level:g}" for level in self.levels))
+        if len(self.labels) != len(self.levels):
+            raise DataError(
+                f"Column {self.name} has {len(self.levels)} levels in training, expected a label for each, "
+                f"got {len(self.labels)}. Give the labels of the levels that occur, in their order."
+            )
 
     @classmethod
-    def learn(cls, name: str, values: Floats) -> CategoricalColumn:
-        return cls(name, np.unique(values))
+    def learn(cls, name: str, values: Floats, labels: Sequence[str] = ()) -> CategoricalColumn:
+        return cls(name, np.unique(values), tuple(labels))
 
     @property
     def size(self) -> int:
@@ -89,10 +126,23 @@ class InputEncoder:
 
     @classmethod
     def learn(
-        cls, X: Floats, names: list[str], categorical: set[int], split: tuple[int, ...], leaf: tuple[int, ...]
+        cls,
+        X: Floats,
+        names: Sequence[str],
+        categorical: set[int],
+        split: tuple[int, ...],
+        leaf: tuple[int, ...],
+        scaling: str = "minmax",
+        labels: Mapping[int, Sequence[str]] | None = None,
     ) -> InputEncoder:
+        """Learn from training inputs; labels: column index -> a name for each of its levels, for printing."""
+        if scaling not in SCALINGS:
+            raise ConfigError(f"input_scaling must be one of {', '.join(map(repr, SCALINGS))}, got {scaling!r}.")
+        labels = labels or {}
         columns: list[Column] = [
-            CategoricalColumn.learn(name, X[:, i]) if i in categorical else NumericColumn.learn(name, X[:, i])
+            CategoricalColumn.learn(name, X[:, i], labels.get(i, ()))
+            if i in categorical
+            else NumericColumn.learn(name, X[:, i], scaling)
             for i, name in enumerate(names)
         ]
         return cls(tuple(columns), split, leaf)
@@ -106,7 +156,7 @@ class InputEncoder:
         names: list[str] = []
         for column in (self.columns[i] for i in self.leaf):
             if isinstance(column, CategoricalColumn):
-                names += [f"{column.name}={level:g}" for level in column.levels[1:]]
+                names += [f"{column.name}={label}" for label in column.labels[1:]]
             else:
                 names.append(column.name)
         return names

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 Arrays = dict[str, NDArray[Any]]
 
+BY_NODE = ("column", "cut")
+BY_LEAF = ("range", "gp", "nugget", "sigma2", "tau2", "beta")
+
 
 def concatenate(chunks: list[Arrays]) -> Arrays:
     """Consecutive stretches of draws as one."""
@@ -35,6 +38,19 @@ class Draws:
     def join(cls, chains: list[list[Arrays]]) -> Draws:
         """From the chunks of each chain."""
         return cls(concatenate([chunk for chunks in chains for chunk in chunks]), len(chains))
+
+    def chain(self, i: int) -> Arrays:
+        """The draws of one chain, as arrays of their own."""
+        starts = self.arrays["node_start"]
+        first, last = i * self.n_draws, (i + 1) * self.n_draws
+        begin, end = int(starts[first]), int(starts[last])
+        slices = {BY_NODE: slice(begin, end), BY_LEAF: slice((begin + first) // 2, (end + last) // 2)}
+        out = {
+            name: values[next((s for names, s in slices.items() if name in names), slice(first, last))]
+            for name, values in self.arrays.items()
+            if name != "node_start"
+        }
+        return {**out, "node_start": starts[first : last + 1] - begin}
 
     def __len__(self) -> int:
         return len(self.arrays["log_posterior"])

@@ -89,7 +89,7 @@ class Predictor:
     def _components(self, X: Floats, of: str) -> tuple[Floats, Floats]:
         """(draw, row) mean and variance of the mixture's components, scaled response."""
         x, codes = self._encode(X)
-        moments = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+        moments = Parallel(n_jobs=self.n_jobs, backend="threading")(  # draws are here: no other process needs them
             delayed(_core.moments)(self.problem.core, self.draws.arrays, block.start, block.stop, x, codes)
             for block in _blocks(len(self.draws), DRAWS_A_TASK)
         )

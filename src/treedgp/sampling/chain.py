@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +34,7 @@ class Chunk:
     draws: Arrays
     counts: NDArray[np.int64]  # (moves, 2)
     failed_factorisations: int
+    seconds: float  # of the rounds themselves
 
 
 def start_chain(problem: Problem, seed: int, index: int, prior_tree: bool = False) -> Chain:
@@ -48,10 +50,12 @@ def start_chain(problem: Problem, seed: int, index: int, prior_tree: bool = Fals
 
 def advance(problem: Problem, chain: Chain, end: int) -> Chunk:
     """Rounds up to `end`."""
+    began = time.perf_counter()
     out = _core.run(problem.core, chain.state, chain.seed, chain.index, chain.round, end)
     return Chunk(
         Chain(chain.seed, chain.index, end, out["state"]),
         out["draws"],
         out["counts"],
         out["failed_factorisations"],
+        time.perf_counter() - began,
     )

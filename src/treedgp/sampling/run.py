@@ -89,7 +89,7 @@ def run_chains(
             with interrupts_deferred():
                 chunks = parallel(delayed(advance)(problem, chain, end) for chain in run.chains)
                 run.add(chunks, tuning)
-            elapsed = time.perf_counter() - began
-            run.seconds += elapsed
+            run.seconds += time.perf_counter() - began
             report(run)
-            size = max(1, min(int(size * chunk_seconds / max(elapsed, 1e-9)), 8 * size))
+            slowest = max(chunk.seconds for chunk in chunks)  # not the time to send tasks about
+            size = max(1, min(int(size * chunk_seconds / max(slowest, 1e-9)), 8 * size))

@@ -1,0 +1,509 @@
+"""The user's columns: data frames and arrays read into one matrix of numbers and level indices."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import date, time, timedelta
+from functools import cached_property, partial
+from numbers import Integral
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils.validation import validate_data
+
+from treedgp.errors import ConfigError, DataError, FormatError
+from treedgp.estimators.columns import chosen_columns
+from treedgp.model.data import Floats
+
+SHOWN = 5  # rows, levels or columns in a message
+USER_FRAME = 6  # from the warning up to the caller of predict
+SORTS = {"str": str, "bool": bool, "int": int, "float": float, "missing": type(None)}
+FAMILIES = {"str": "text", "bool": "bool", "int": "numbers", "float": "numbers"}
+TIME_ADVICE = (
+    "Turn a date or time into numbers, e.g. days since a start with (column - start).dt.days, or into text if it "
+    "is a category, or leave the column out."
+)
+
+
+# --- levels ---
+
+
+class Level(NamedTuple):
+    """A value of a categorical column with its type: "1", 1, 1.0, True and a missing value are five levels."""
+
+    sort: str  # a key of SORTS
+    value: str | bool | int | float | None
+
+    @property
+    def label(self) -> str:
+        if self.sort == "float":
+            return repr(self.value).removesuffix(".0")
+        return "missing" if self.sort == "missing" else str(self.value)
+
+    @property
+    def order(self) -> tuple[int, Any, str]:
+        """Numbers, then text, then missing."""
+        if self.sort == "missing":
+            return 2, 0, ""
+        return (1 if self.sort == "str" else 0), self.value, self.sort
+
+
+MISSING = Level("missing", None)
+
+
+def level_of(value: Any) -> Level | None:
+    """The level of a cell; None if a cell of its type cannot be one."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return MISSING
+    if isinstance(value, bool | np.bool_):
+        return Level("bool", bool(value))
+    if isinstance(value, Integral):
+        return Level("int", int(value))
+    if isinstance(value, float | np.floating):
+        return MISSING if np.isnan(value) else Level("float", float(value) + 0.0)  # -0.0 is 0.0
+    return Level("str", str.__str__(value)) if isinstance(value, str) else None
+
+
+# --- columns of frames and arrays ---
+
+
+@dataclass(frozen=True, eq=False)
+class _Column:
+    """A column as it came, whatever the library: `dtype` is its own name for the type."""
+
+    name: str
+    dtype: str
+    kind: Literal["number", "level", "time", "other"]
+    make_cells: Callable[[], Iterable[Any]]
+    make_numbers: Callable[[], Any] | None = None  # for kind "number"
+    declared: tuple[Any, ...] | None = None  # categories in the user's order
+
+    @cached_property
+    def cells(self) -> list[Any]:
+        return list(self.make_cells())
+
+    def numbers(self) -> Floats | None:
+        """As floats, NaN where missing; None if the cells are not numbers."""
+        if self.make_numbers is not None:
+            return np.asarray(self.make_numbers(), dtype=np.float64)
+        levels = [level_of(cell) for cell in self.cells] if self.kind == "level" else [None]
+        if any(level is None or level.sort == "str" for level in levels):
+            return None
+        return np.array([np.nan if level is None or level.value is None else level.value for level in levels], float)
+
+    def levels(self) -> list[Level]:
+        """A level for each row."""
+        levels = []
+        for row, cell in enumerate(self.cells):
+            level = level_of(cell)
+            if level is None:
+                advice = f"Convert the column, e.g. to text: X[{self.name!r}].astype(str)."
+                if self.kind == "time" or isinstance(cell, date | time | timedelta | np.datetime64 | np.timedelta64):
+                    advice = TIME_ADVICE
+                raise DataError(
+                    f"Column {self.name!r}: expected levels that are text, bool or numbers, got {cell!r} of type "
+                    f"{type(cell).__name__} in row {row} (dtype {self.dtype}). {advice}"
+                )
+            levels.append(level)
+        return levels
+
+    def known_levels(self) -> tuple[Level, ...]:
+        """The levels that occur, as declared or else sorted; a missing one last."""
+        present = set(self.levels())
+        declared = [level_of(category) for category in self.declared or ()]
+        order = {level: at for at, level in enumerate(declared) if level is not None}
+        return tuple(sorted(present, key=lambda level: (order.get(level, len(order)), level.order)))
+
+
+def is_frame(X: Any) -> bool:
+    """A pandas or polars data frame; neither library is imported to find out."""
+    return any(library in sys.modules and isinstance(X, sys.modules[library].DataFrame) for library in _READERS)
+
+
+def _columns_of(X: Any) -> tuple[int, list[_Column]]:
+    """Number of rows, and the columns."""
+    for library, reader in _READERS.items():
+        if library in sys.modules and isinstance(X, sys.modules[library].DataFrame):
+            columns = reader(X)
+            names = [column.name for column in columns]
+            twice = sorted({name for name in names if names.count(name) > 1})
+            if twice:
+                raise DataError(f"Expected columns of different names, got {_listed(twice)} more than once: rename.")
+            return len(X), columns
+    X = np.asarray(X)
+    if X.ndim != 2:
+        raise DataError(f"Expected a data frame or an array of two axes (rows, columns), got {X.ndim}.")
+    return len(X), [_array_column(f"x{i}", X[:, i]) for i in range(X.shape[1])]
+
+
+def _array_column(name: str, values: Any) -> _Column:
+    if values.dtype.kind in "fiub":
+        return _Column(name, str(values.dtype), "number", values.tolist, lambda: values)
+    kind: Literal["level", "other"] = "level" if values.dtype.kind in "OUT" else "other"
+    return _Column(name, str(values.dtype), kind, values.tolist)
+
+
+def _pandas_columns(X: Any) -> list[_Column]:
+    from pandas import CategoricalDtype, PeriodDtype
+    from pandas.api import types
+
+    def read(name: Any, series: Any) -> _Column:
+        dtype = series.dtype
+        make_numbers = declared = None
+        kind: Literal["number", "level", "time", "other"]
+        if isinstance(dtype, CategoricalDtype):
+            kind, declared = "level", tuple(dtype.categories)
+        elif getattr(dtype, "kind", None) in ("m", "M") or isinstance(dtype, PeriodDtype):
+            kind = "time"
+        elif types.is_complex_dtype(dtype):
+            kind = "other"
+        elif types.is_numeric_dtype(dtype) and not types.is_bool_dtype(dtype):
+            kind = "number"
+            make_numbers = partial(series.to_numpy, dtype=np.float64, na_value=np.nan)
+        else:
+            arrow = getattr(dtype, "pyarrow_dtype", None)
+            temporal = arrow is not None and str(arrow).startswith(("date", "time", "duration"))
+            kind = "time" if temporal else "level"
+        return _Column(str(name), str(dtype), kind, series.tolist, make_numbers, declared)
+
+    return [read(name, X.iloc[:, i]) for i, name in enumerate(X.columns)]
+
+
+def _polars_columns(X: Any) -> list[_Column]:
+    import polars as pl
+
+    def read(series: Any) -> _Column:
+        dtype = series.dtype
+        make_numbers = declared = None
+        kind: Literal["number", "level", "time", "other"]
+        if dtype.is_numeric() or dtype == pl.Null:
+            kind = "number"
+            make_numbers = series.cast(pl.Float64).to_numpy
+        elif dtype.is_temporal():
+            kind = "time"
+        else:
+            kind = "other" if dtype.is_nested() or dtype == pl.Binary else "level"
+            declared = tuple(dtype.categories.to_list()) if dtype == pl.Enum else None
+        return _Column(series.name, str(dtype), kind, series.to_list, make_numbers, declared)
+
+    return [read(series) for series in X.get_columns()]
+
+
+_READERS: dict[str, Callable[[Any], list[_Column]]] = {"pandas": _pandas_columns, "polars": _polars_columns}
+
+
+# --- the schema ---
+
+
+@dataclass(frozen=True)
+class InputSchema:
+    """What the training columns are: names, and for each categorical one its levels (None: numeric)."""
+
+    names: tuple[str, ...]
+    is_frame: bool
+    levels: tuple[tuple[Level, ...] | None, ...]
+
+    @classmethod
+    def learn(cls, X: Any, categorical_features: Any = "from_dtype") -> InputSchema:
+        """Decide which columns of a frame or numeric array are categorical, and learn their levels.
+
+        "from_dtype": the category, text, object and bool columns of a frame. Levels are those that occur, in the
+        order of their category dtype or polars Enum, else sorted; a missing value is the last.
+        """
+        _, columns = _columns_of(X)
+        names = tuple(column.name for column in columns)
+        if isinstance(categorical_features, str) and categorical_features == "from_dtype":
+            categorical = {i for i, column in enumerate(columns) if column.kind == "level"}
+        elif isinstance(categorical_features, str):
+            raise ConfigError(
+                "categorical_features must be 'from_dtype', None, a mask, or a list of column indices or names, "
+                f"got {categorical_features!r}."
+            )
+        else:
+            categorical = set(chosen_columns("categorical_features", categorical_features, [], names))
+        _check_types(columns, categorical)
+        levels = tuple(column.known_levels() if i in categorical else None for i, column in enumerate(columns))
+        return cls(names, is_frame(X), levels)
+
+    @property
+    def categorical(self) -> tuple[int, ...]:
+        """Indices of the categorical columns."""
+        return tuple(i for i, levels in enumerate(self.levels) if levels is not None)
+
+    @property
+    def needs_objects(self) -> bool:
+        """Whether a level is not a number, so that an array of floats cannot hold the columns."""
+        return any(level.sort in ("str", "bool") for levels in self.levels for level in levels or ())
+
+    def labels(self, column: int | str) -> list[str]:
+        """A name for each level, all different; none for a numeric column."""
+        levels = self.levels[self.names.index(column) if isinstance(column, str) else column] or ()
+        plain = [level.label for level in levels]
+        exact = ["missing" if level == MISSING else repr(level.value) for level in levels]
+        return [full if plain.count(short) > 1 else short for short, full in zip(plain, exact, strict=True)]
+
+    def read(self, X: Any) -> Floats:
+        """(n, columns): numbers, and for a categorical column the index of the level, -1 if it is a new one.
+
+        New levels give one UserWarning. Missing or infinite numbers and columns of another type are a DataError.
+        """
+        n, columns = _columns_of(X)
+        self._check_layout(columns, is_frame(X))
+        matrix = np.empty((n, len(columns)))
+        unseen: dict[str, list[Level]] = {}
+        for i, (column, levels) in enumerate(zip(columns, self.levels, strict=True)):
+            if levels is None:
+                matrix[:, i] = self._numbers(i, column)
+            else:
+                matrix[:, i], new = self._codes(i, column, levels)
+                if new:
+                    unseen[self.names[i]] = new
+        self._check_finite(matrix)
+        _warn_of(unseen)
+        return matrix
+
+    def _check_layout(self, columns: list[_Column], framed: bool) -> None:
+        if len(columns) != len(self.names):
+            raise DataError(f"Expected {len(self.names)} columns as in training, got {len(columns)}.")
+        got = tuple(column.name for column in columns)
+        if self.is_frame and framed and got != self.names:
+            what = "the same columns in another order" if sorted(got) == sorted(self.names) else _listed(got)
+            raise DataError(
+                f"Expected the columns {_listed(self.names)} in this order, as in training, got {what}. "
+                "Select them from the frame: X[list of the training columns]."
+            )
+
+    def _numbers(self, i: int, column: _Column) -> Floats:
+        numbers = column.numbers()
+        if numbers is None:
+            raise DataError(
+                f"Column {self.names[i]!r} is numeric in training: expected numbers, got dtype {column.dtype}"
+                f"{_example(column)}. Convert it to what it was in training."
+            )
+        return numbers
+
+    def _codes(self, i: int, column: _Column, levels: tuple[Level, ...]) -> tuple[Floats, list[Level]]:
+        """The index of the level of each row, and the new levels."""
+        rows = column.levels()
+        new = {row for row in rows if row not in levels}
+        known = {FAMILIES[level.sort] for level in levels if level != MISSING}
+        got = {FAMILIES[row.sort] for row in rows if row != MISSING}
+        if known and got and not known & got:
+            raise DataError(
+                f"The levels of column {self.names[i]!r} are {' and '.join(sorted(known))} in training: expected "
+                f"the same, got {' and '.join(sorted(got))} (dtype {column.dtype}). Convert the column to what it "
+                "was in training."
+            )
+        index = {level: float(at) for at, level in enumerate(levels)}
+        for level in new:
+            # Integers come as floats where some are missing, and from arrays: equal numbers are the same level then.
+            twin = Level({"int": "float", "float": "int"}.get(level.sort, ""), level.value)
+            index[level] = index.get(twin, -1.0)
+        unseen = sorted((level for level in new if index[level] < 0), key=lambda level: level.order)
+        return np.array([index[row] for row in rows], dtype=np.float64), unseen
+
+    def _check_finite(self, matrix: Floats) -> None:
+        numeric = [i for i, levels in enumerate(self.levels) if levels is None]
+        for test, what, advice in (
+            (
+                np.isnan,
+                "NaN (a missing number)",
+                "Impute the numbers, e.g. with sklearn.impute.SimpleImputer, or drop the rows or columns.",
+            ),
+            (np.isinf, "infinity", "Replace or drop these values."),
+        ):
+            bad = {self.names[i]: np.flatnonzero(test(matrix[:, i])) for i in numeric}
+            found = [f"column {name!r} ({_rows(rows)})" for name, rows in bad.items() if len(rows)]
+            if found:
+                more = f" and {len(found) - SHOWN} more columns" if len(found) > SHOWN else ""
+                raise DataError(
+                    f"X contains {what} in {', '.join(found[:SHOWN])}{more}, rows counted from 0: expected finite "
+                    f"numbers. {advice}"
+                )
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON types; the type of each level is kept."""
+        columns = [
+            {"name": name, "levels": None if levels is None else [_level_to_json(level) for level in levels]}
+            for name, levels in zip(self.names, self.levels, strict=True)
+        ]
+        return {"is_frame": self.is_frame, "columns": columns}
+
+    @classmethod
+    def from_json(cls, data: Any) -> InputSchema:
+        """What `to_json` gave; anything else is a FormatError."""
+        _expect(isinstance(data, dict) and set(data) == {"is_frame", "columns"}, "is_frame and columns", data)
+        _expect(isinstance(data["is_frame"], bool), "true or false for is_frame", data["is_frame"])
+        _expect(isinstance(data["columns"], list) and data["columns"], "a list of columns", data["columns"])
+        names: list[str] = []
+        levels: list[tuple[Level, ...] | None] = []
+        for column in data["columns"]:
+            _expect(isinstance(column, dict) and set(column) == {"name", "levels"}, "a name and levels", column)
+            _expect(isinstance(column["name"], str), "text for the name of a column", column["name"])
+            names.append(column["name"])
+            if column["levels"] is None:
+                levels.append(None)
+                continue
+            _expect(isinstance(column["levels"], list) and column["levels"], "a list of levels", column["levels"])
+            read = tuple(_level_from_json(level) for level in column["levels"])
+            _expect(len(set(read)) == len(read), "different levels", column["levels"])
+            levels.append(read)
+        _expect(len(set(names)) == len(names), "different column names", names)
+        return cls(tuple(names), data["is_frame"], tuple(levels))
+
+
+def _level_to_json(level: Level) -> list[Any]:
+    infinite = isinstance(level.value, float) and not np.isfinite(level.value)
+    return [level.sort, repr(level.value) if infinite else level.value]
+
+
+def _level_from_json(data: Any) -> Level:
+    _expect(isinstance(data, list) and len(data) == 2, "a level as [type, value]", data)
+    sort, value = data
+    _expect(isinstance(sort, str) and sort in SORTS, f"a level type among {', '.join(SORTS)}", sort)
+    if sort == "float" and value in ("inf", "-inf"):
+        value = float(value)
+    _expect(type(value) is SORTS[sort] and value == value, f"a value of type {sort}", value)
+    return Level(sort, value)
+
+
+def _expect(condition: Any, expected: str, got: Any) -> None:
+    if not condition:
+        raise FormatError(
+            f"The description of the input columns is damaged: expected {expected}, got {str(got)[:80]!r}. "
+            "Save the model again."
+        )
+
+
+def _check_types(columns: list[_Column], categorical: set[int]) -> None:
+    """No dates, no nested values, and no text outside the categorical columns."""
+    times = [column for column in columns if column.kind == "time"]
+    if times:
+        raise DataError(f"Expected numbers or levels, got dates or times in {_described(times)}. {TIME_ADVICE}")
+    other = [column for column in columns if column.kind == "other"]
+    if other:
+        raise DataError(
+            f"Expected numbers or levels, got {_described(other)}. Turn them into columns of real numbers or text, or "
+            "leave them out."
+        )
+    text = [column for i, column in enumerate(columns) if i not in categorical and column.numbers() is None]
+    if text:
+        raise DataError(
+            f"Expected numbers outside categorical_features, got text in {_described(text)}. List these columns in "
+            "categorical_features, use categorical_features='from_dtype', or convert them to numbers."
+        )
+
+
+def _described(columns: list[_Column]) -> str:
+    return ", ".join(f"column {column.name!r} ({column.dtype})" for column in columns[:SHOWN])
+
+
+def _listed(names: Iterable[str]) -> str:
+    quoted = [repr(name) for name in names]
+    return ", ".join(quoted[: 2 * SHOWN]) + (", ..." if len(quoted) > 2 * SHOWN else "")
+
+
+def _rows(rows: Any) -> str:
+    shown = ", ".join(str(row) for row in rows[:SHOWN])
+    return f"row{'s' if len(rows) > 1 else ''} {shown}" + (f", ... {len(rows)} in all" if len(rows) > SHOWN else "")
+
+
+def _example(column: _Column) -> str:
+    for cell in column.cells:
+        level = level_of(cell)
+        if level is None or level.sort == "str":
+            return f" with {cell!r}"
+    return ""
+
+
+def _warn_of(unseen: dict[str, list[Level]]) -> None:
+    if not unseen:
+        return
+    found = []
+    for name, levels in unseen.items():
+        shown = ", ".join("missing" if level == MISSING else repr(level.value) for level in levels[:SHOWN])
+        more = f" and {len(levels) - SHOWN} more" if len(levels) > SHOWN else ""
+        found.append(f"column {name!r}: {shown}{more}")
+    warnings.warn(
+        f"Levels not seen in training in {'; '.join(found)}. Every rule sends such a level to its rest side, and as "
+        "0/1 columns in a leaf it is all 0.",
+        UserWarning,
+        stacklevel=USER_FRAME,
+    )
+
+
+# --- what an estimator calls ---
+
+
+def read_training(estimator: Any, X: Any, y: Any, categorical_features: Any) -> tuple[InputSchema, Floats, Floats]:
+    """Check X and y as scikit-learn asks, set n_features_in_ and feature_names_in_; the schema, matrix and response."""
+    if y is None:
+        validate_data(estimator, X, None, skip_check_array=True)  # says that y is needed
+    X = _checked(estimator, X, reset=True, dtype=np.float64)
+    schema = InputSchema.learn(X, categorical_features)
+    matrix = schema.read(X)
+    response = read_response(y)
+    check_consistent_length(matrix, response)
+    return schema, matrix, response
+
+
+def read_new(estimator: Any, schema: InputSchema, X: Any) -> Floats:
+    """Check X against the training columns; the matrix."""
+    if schema.needs_objects and isinstance(X, list | tuple):
+        X = np.asarray(X, dtype=object)
+    return schema.read(_checked(estimator, X, reset=False, dtype=None if schema.needs_objects else np.float64))
+
+
+def _checked(estimator: Any, X: Any, *, reset: bool, dtype: Any) -> Any:
+    """A frame as it is, with names and number of columns checked; anything else as an array."""
+    if is_frame(X):
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        if 0 in X.shape:
+            raise DataError(f"X has shape {X.shape} while a minimum of 1 is required of rows and of columns.")
+        return X
+    if "polars" in sys.modules and isinstance(X, sys.modules["polars"].LazyFrame):
+        raise DataError("Expected a data frame, got a LazyFrame of polars. Call its collect() first.")
+    try:
+        return validate_data(estimator, X, reset=reset, dtype=dtype, ensure_all_finite=False)
+    except ValueError as error:
+        if "could not convert string" not in str(error):
+            raise
+        raise DataError(
+            f"Expected an array of numbers, got text: {error}. Text columns need a pandas or polars data frame."
+        ) from error
+
+
+def read_response(y: Any) -> Floats:
+    """The response as finite floats: arrays, lists, series and extension arrays, objects that are numbers."""
+    if type(y).__module__.partition(".")[0] in _READERS:
+        y = np.asarray(y.to_numpy())
+    values = column_or_1d(y, warn=True)
+    if values.dtype.kind in "mM":
+        raise DataError(f"Expected numbers in y, got dates or times ({values.dtype}). Turn them into numbers.")
+    if values.dtype.kind in "OUST":
+        values = _objects_to_floats(values)
+    values = np.asarray(values, dtype=np.float64)
+    for test, what in ((np.isnan, "NaN (a missing response)"), (np.isinf, "infinity")):
+        rows = np.flatnonzero(test(values))
+        if len(rows):
+            raise DataError(
+                f"y contains {what} in {_rows(rows)}, counted from 0: expected finite numbers. Drop these rows."
+            )
+    return values
+
+
+def _objects_to_floats(values: Any) -> Floats:
+    numbers = np.empty(len(values))
+    for row, value in enumerate(values):
+        try:
+            numbers[row] = np.nan if level_of(value) == MISSING else float(value)
+        except (TypeError, ValueError) as error:
+            raise DataError(
+                f"Expected numbers in y, got {value!r} of type {type(value).__name__} in row {row} ({error}). "
+                "Convert y to numbers."
+            ) from error
+    return numbers

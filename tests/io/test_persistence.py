@@ -1,0 +1,203 @@
+"""Saved models and checkpoints: the same predictions, the same draws, whatever happens in between."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import treedgp
+from treedgp import ConfigError, FormatError, TreedGPRegressor
+from treedgp.estimators import persistence
+
+pytestmark = pytest.mark.filterwarnings("ignore::treedgp.ConvergenceWarning")
+
+OLD_FILE = Path(__file__).parent / "fixtures" / "regressor-schema-1.npz"
+
+
+def frame(n=60):
+    rng = np.random.default_rng(5)
+    X = pd.DataFrame({"speed": rng.random(n), "load": 100 * rng.random(n), "kind": rng.choice(["u", "v", "w"], n)})
+    return X, np.sin(6 * X["speed"]) + (X["kind"] == "u") + 0.1 * rng.normal(size=n)
+
+
+def model(draws=30, **settings):
+    return TreedGPRegressor(draws=draws, **{"tune": 60, "chains": 2, "random_state": 3, "thin": 2, **settings})
+
+
+def assert_same_draws(a, b):
+    ours, theirs = a.posterior_.draws, b.posterior_.draws
+    assert ours.n_chains == theirs.n_chains
+    for name, values in ours.arrays.items():
+        np.testing.assert_array_equal(values, theirs.arrays[name], err_msg=name)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return model().fit(*frame())
+
+
+def test_load_gives_the_same_model(fitted, tmp_path):
+    fitted.save(tmp_path / "model.npz")
+    loaded = treedgp.load(tmp_path / "model.npz")
+    X, _ = frame()
+    assert_same_draws(fitted, loaded)
+    np.testing.assert_array_equal(fitted.predict(X, return_std=True), loaded.predict(X, return_std=True))
+    np.testing.assert_array_equal(fitted.sample_posterior(X), loaded.sample_posterior(X))
+    assert loaded.get_params() == fitted.get_params()
+    assert loaded.priors_ == fitted.priors_
+    assert list(loaded.feature_names_in_) == ["speed", "load", "kind"]
+    pd.testing.assert_frame_equal(loaded.posterior_.acceptance(), fitted.posterior_.acceptance())
+    with pytest.raises(ValueError, match="feature names"):
+        loaded.predict(X[["kind", "load", "speed"]])
+
+
+def test_load_in_another_process_predicts_bit_for_bit(fitted, tmp_path):
+    fitted.save(tmp_path / "model.npz")
+    X, _ = frame()
+    X.to_pickle(tmp_path / "X.pkl")
+    script = (
+        "import sys, numpy, pandas, treedgp\n"
+        "path = sys.argv[1]\n"
+        "X = pandas.read_pickle(path + '/X.pkl')\n"
+        "numpy.save(path + '/out.npy', treedgp.load(path + '/model.npz').predict(X))\n"
+    )
+    subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True)
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), fitted.predict(X))
+
+
+def test_custom_priors_and_settings_survive(tmp_path):
+    X, y = frame()
+    priors = treedgp.Priors(
+        tree=treedgp.TreePrior(alpha=0.9, min_leaf=5),
+        nugget=treedgp.NuggetPrior(weights=(0.5, 0.5), shapes=(1.0, 2.0), rates=(1.0, 9.0)),
+        coefficients=treedgp.CoefficientPrior(kind="fixed", tau2=2.0),
+    )
+    a = model(priors=priors, input_scaling="quantile", split_features=["kind", "load"], kernel="matern32").fit(X, y)
+    a.save(tmp_path / "model.npz")
+    b = treedgp.load(tmp_path / "model.npz")
+    assert b.priors == priors
+    assert b.get_params() == a.get_params()
+    np.testing.assert_array_equal(a.predict(X), b.predict(X))
+
+
+def test_extend_equals_a_longer_run(fitted, tmp_path):
+    X, y = frame()
+    longer = model(draws=45).fit(X, y)
+    fitted.save(tmp_path / "model.npz")
+    assert_same_draws(treedgp.load(tmp_path / "model.npz").extend(15), longer)
+    assert_same_draws(model().fit(X, y).extend(10).extend(5), longer)
+
+
+def test_refitting_with_a_finished_checkpoint_continues_it(tmp_path):
+    X, y = frame()
+    path = tmp_path / "run.npz"
+    assert_same_draws(model().fit(X, y, checkpoint=path), model().fit(X, y))
+    assert_same_draws(model(draws=40).fit(X, y, checkpoint=path), model(draws=40).fit(X, y))
+    assert treedgp.load(path).posterior_.draws.n_draws == 40
+
+
+@pytest.mark.parametrize("change", ["settings", "data"])
+def test_a_foreign_checkpoint_is_refused_with_both_digests(tmp_path, change):
+    X, y = frame()
+    path = tmp_path / "run.npz"
+    model().fit(X, y, checkpoint=path)
+    before = path.read_bytes()
+    other = model(kernel="matern32") if change == "settings" else model()
+    with pytest.raises(ConfigError, match=r"digest is [0-9a-f]{16}, that of this fit [0-9a-f]{16}"):
+        other.fit(X, y + (change == "data"), checkpoint=path)
+    assert path.read_bytes() == before
+
+
+def test_another_instruction_set_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "run.npz"
+    model().fit(*frame(), checkpoint=path)
+    monkeypatch.setattr(persistence._core, "isa", lambda: "abacus")
+    with pytest.raises(ConfigError, match="TREEDGP_ISA="):
+        treedgp.resume(path)
+    treedgp.load(path)  # to predict, any will do
+
+
+def test_a_checkpoint_still_tuning_says_how_to_go_on(tmp_path):
+    X, y = frame()
+    path = tmp_path / "run.npz"
+    estimator = model(tune=500)
+
+    class Enough(Exception):
+        pass
+
+    def stop(*args):
+        raise Enough
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(persistence.Checkpoint, "after_chunk", stop)
+        with pytest.raises(Enough):
+            estimator.fit(X, y, checkpoint=path)
+    assert not hasattr(estimator, "posterior_")
+    with pytest.raises(FormatError, match=r"still tuning.*resume"):
+        treedgp.load(path)
+    assert_same_draws(treedgp.resume(path), model(tune=500).fit(X, y))
+
+
+KILLED = """
+import sys, warnings
+import numpy as np
+sys.path.insert(0, sys.argv[2])
+warnings.simplefilter("ignore")
+from treedgp.estimators import persistence
+persistence.CHECKPOINT_SECONDS = 0
+from test_persistence import frame, model
+print("ready", flush=True)
+model(draws=4000, tune=2000).fit(*frame(), checkpoint=sys.argv[1])
+"""
+
+
+def test_kill_minus_nine_and_resume_equals_an_uninterrupted_run(tmp_path):
+    path = tmp_path / "run.npz"
+    command = [sys.executable, "-c", KILLED, str(path), str(Path(__file__).parent)]
+    for attempt in range(3):  # each goes on from where the one before was killed
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, env=os.environ)
+        assert process.stdout.readline().strip() == b"ready"
+        deadline = time.monotonic() + 60
+        while not path.exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        time.sleep(0.15 + 0.1 * attempt)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert path.exists()
+    resumed = treedgp.resume(path)
+    assert_same_draws(resumed, model(draws=4000, tune=2000).fit(*frame()))
+
+
+def test_every_damaged_file_is_refused(fitted, tmp_path):
+    """Any single flipped byte: FormatError, or a read that is identical (bytes that zip readers ignore)."""
+    good, bad = tmp_path / "model.npz", tmp_path / "bad.npz"
+    fitted.save(good)
+    whole = good.read_bytes()
+    X, _ = frame()
+    refused = 0
+    places = np.unique(np.linspace(0, len(whole) - 1, 250).astype(int))
+    for at in places:
+        bad.write_bytes(whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1 :])
+        try:
+            loaded = treedgp.load(bad)
+        except FormatError:
+            refused += 1
+        else:
+            np.testing.assert_array_equal(loaded.predict(X), fitted.predict(X))
+    assert refused > 0.9 * len(places)
+
+
+def test_files_of_schema_1_keep_loading():
+    """Written by the release that introduced schema 1; never to be rewritten."""
+    loaded = treedgp.load(OLD_FILE)
+    X, y = frame(30)
+    assert loaded.posterior_.draws.n_draws == 10
+    prediction, sd = loaded.predict(X, return_std=True)
+    assert np.corrcoef(prediction, y)[0, 1] > 0.8
+    assert (sd > 0).all()
