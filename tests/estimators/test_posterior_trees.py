@@ -13,6 +13,7 @@ from treedgp import ConfigError, TreedGPRegressor, datasets
 from treedgp.model.data import CategoricalColumn, InputEncoder, NumericColumn
 from treedgp.model.problem import Problem
 from treedgp.model.spec import SCALAR_MOVES, TREE_MOVES, ModelSpec
+from treedgp.posterior.datatree import leaf_average
 from treedgp.posterior.draws import Draws
 from treedgp.posterior.posterior import Posterior
 from treedgp.posterior.predict import Predictor
@@ -169,7 +170,7 @@ def linear():
 
 def test_map_trees_have_the_largest_log_posterior_among_draws_of_their_height(linear):
     posterior = linear[0].posterior_
-    heights = posterior.draws.by_chain(posterior._forest.height)
+    heights = posterior.draws.by_chain(posterior.forest.height)
     trees = posterior.map_trees()
     assert set(trees) == set(np.unique(heights).tolist())
     for height, tree in trees.items():
@@ -254,7 +255,7 @@ def test_datatree_noise_is_that_of_predictions(settings):
 def test_datatree_leaf_averages_are_over_each_draws_leaves():
     pytest.importorskip("xarray")
     posterior = hand_made([ROOT, BY_AGE, BY_RED], [0.0, 0.0, 0.0])
-    noise = posterior._leaf_average(posterior.draws.arrays["sigma2"])
+    noise = leaf_average(posterior, posterior.draws.arrays["sigma2"])
     assert noise.tolist() == [[1.0, 2.5, 4.5]]
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from treedgp import FormatError, _core
 from treedgp.model.spec import SCALAR_MOVES, ModelSpec, Schedule
-from treedgp.posterior.io import DEPTH_LIMIT, check_draws, check_state
+from treedgp.posterior.check import DEPTH_LIMIT, check_draws, check_state
 
 N, SIZES, CATEGORICAL = 40, [40, 40, 3], [False, False, True]
 RNG = np.random.default_rng(0)

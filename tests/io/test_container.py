@@ -26,6 +26,7 @@ from treedgp import (
     TreePrior,
     _core,
 )
+from treedgp.model.priors_json import priors_from_json, priors_to_json
 from treedgp.posterior import io
 
 META = {"kind": "test", "seed": 2**64 - 1, "low": -(2**63), "half": 0.1, "none": None, "names": ["ä", "b"], "on": True}
@@ -545,12 +546,12 @@ PRIORS = [
 
 @pytest.mark.parametrize("priors", PRIORS)
 def test_priors_come_back(priors):
-    assert io.priors_from_json(json.loads(json.dumps(io.priors_to_json(priors)))) == priors
+    assert priors_from_json(json.loads(json.dumps(priors_to_json(priors)))) == priors
 
 
 def test_priors_of_numpy_numbers_come_back():
     priors = Priors(tree=TreePrior(alpha=np.float32(0.5), min_leaf=np.int64(4)))
-    assert io.priors_from_json(json.loads(json.dumps(io.priors_to_json(priors)))) == priors
+    assert priors_from_json(json.loads(json.dumps(priors_to_json(priors)))) == priors
 
 
 def test_priors_of_another_class_are_not_written():
@@ -558,11 +559,11 @@ def test_priors_of_another_class_are_not_written():
         pass
 
     with pytest.raises(FormatError, match="got Mine"):
-        io.priors_to_json(Priors(nugget=Mine()))
+        priors_to_json(Priors(nugget=Mine()))
 
 
 def changed(part, **settings):
-    value = io.priors_to_json(Priors())
+    value = priors_to_json(Priors())
     (value if part is None else value[part]).update(settings)
     return value
 
@@ -579,7 +580,7 @@ def changed(part, **settings):
         {"class": "TreePrior", "alpha": 0.5, "beta": 2.0, "min_leaf": None, "max_depth": None},
         changed(None, **{"class": "object"}),
         changed(None, tree=None),
-        changed(None, tree=io.priors_to_json(Priors())),
+        changed(None, tree=priors_to_json(Priors())),
         changed(None, more=1),
         changed("tree", **{"class": "NuggetPrior"}),
         changed("tree", **{"class": "os.system"}),
@@ -603,7 +604,7 @@ def changed(part, **settings):
 )
 def test_other_priors_are_refused(value):
     with pytest.raises(FormatError, match="priors: "):
-        io.priors_from_json(value)
+        priors_from_json(value)
 
 
 json_values = st.recursive(
@@ -614,12 +615,12 @@ json_values = st.recursive(
 
 
 @fuzzed
-@given(st.sampled_from([*io.priors_to_json(Priors())][1:]), st.data())
+@given(st.sampled_from([*priors_to_json(Priors())][1:]), st.data())
 def test_any_setting_of_a_prior_is_valid_or_refused(part, data):
-    value = io.priors_to_json(Priors())
+    value = priors_to_json(Priors())
     value[part][data.draw(st.sampled_from([*value[part]]))] = data.draw(json_values)
     try:
-        priors = io.priors_from_json(value)
+        priors = priors_from_json(value)
     except FormatError:
         return
     assert isinstance(priors, Priors)

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import date, time, timedelta
-from functools import cached_property, partial
-from numbers import Integral
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_consistent_length, column_or_1d
@@ -17,186 +13,23 @@ from sklearn.utils.validation import validate_data
 
 from treedgp.errors import ConfigError, DataError, FormatError
 from treedgp.estimators.columns import chosen_columns
+from treedgp.estimators.frames import (
+    MISSING,
+    READERS,
+    SHOWN,
+    SORTS,
+    TIME_ADVICE,
+    FrameColumn,
+    Level,
+    columns_of,
+    is_frame,
+    level_of,
+    listed,
+)
 from treedgp.model.data import Floats
 
-SHOWN = 5  # rows, levels or columns in a message
 USER_FRAME = 6  # from the warning up to the caller of predict
-SORTS = {"str": str, "bool": bool, "int": int, "float": float, "missing": type(None)}
 FAMILIES = {"str": "text", "bool": "bool", "int": "numbers", "float": "numbers"}
-TIME_ADVICE = (
-    "Turn a date or time into numbers, e.g. days since a start with (column - start).dt.days, or into text if it "
-    "is a category, or leave the column out."
-)
-
-
-# --- levels ---
-
-
-class Level(NamedTuple):
-    """A value of a categorical column with its type: "1", 1, 1.0, True and a missing value are five levels."""
-
-    sort: str  # a key of SORTS
-    value: str | bool | int | float | None
-
-    @property
-    def label(self) -> str:
-        if self.sort == "float":
-            return repr(self.value).removesuffix(".0")
-        return "missing" if self.sort == "missing" else str(self.value)
-
-    @property
-    def order(self) -> tuple[int, Any, str]:
-        """Numbers, then text, then missing."""
-        if self.sort == "missing":
-            return 2, 0, ""
-        return (1 if self.sort == "str" else 0), self.value, self.sort
-
-
-MISSING = Level("missing", None)
-
-
-def level_of(value: Any) -> Level | None:
-    """The level of a cell; None if a cell of its type cannot be one."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return MISSING
-    if isinstance(value, bool | np.bool_):
-        return Level("bool", bool(value))
-    if isinstance(value, Integral):
-        return Level("int", int(value))
-    if isinstance(value, float | np.floating):
-        return MISSING if np.isnan(value) else Level("float", float(value) + 0.0)  # -0.0 is 0.0
-    return Level("str", str.__str__(value)) if isinstance(value, str) else None
-
-
-# --- columns of frames and arrays ---
-
-
-@dataclass(frozen=True, eq=False)
-class _Column:
-    """A column as it came, whatever the library: `dtype` is its own name for the type."""
-
-    name: str
-    dtype: str
-    kind: Literal["number", "level", "time", "other"]
-    make_cells: Callable[[], Iterable[Any]]
-    make_numbers: Callable[[], Any] | None = None  # for kind "number"
-    declared: tuple[Any, ...] | None = None  # categories in the user's order
-
-    @cached_property
-    def cells(self) -> list[Any]:
-        return list(self.make_cells())
-
-    def numbers(self) -> Floats | None:
-        """As floats, NaN where missing; None if the cells are not numbers."""
-        if self.make_numbers is not None:
-            return np.asarray(self.make_numbers(), dtype=np.float64)
-        levels = [level_of(cell) for cell in self.cells] if self.kind == "level" else [None]
-        if any(level is None or level.sort == "str" for level in levels):
-            return None
-        return np.array([np.nan if level is None or level.value is None else level.value for level in levels], float)
-
-    def levels(self) -> list[Level]:
-        """A level for each row."""
-        levels = []
-        for row, cell in enumerate(self.cells):
-            level = level_of(cell)
-            if level is None:
-                advice = f"Convert the column, e.g. to text: X[{self.name!r}].astype(str)."
-                if self.kind == "time" or isinstance(cell, date | time | timedelta | np.datetime64 | np.timedelta64):
-                    advice = TIME_ADVICE
-                raise DataError(
-                    f"Column {self.name!r}: expected levels that are text, bool or numbers, got {cell!r} of type "
-                    f"{type(cell).__name__} in row {row} (dtype {self.dtype}). {advice}"
-                )
-            levels.append(level)
-        return levels
-
-    def known_levels(self) -> tuple[Level, ...]:
-        """The levels that occur, as declared or else sorted; a missing one last."""
-        present = set(self.levels())
-        declared = [level_of(category) for category in self.declared or ()]
-        order = {level: at for at, level in enumerate(declared) if level is not None}
-        return tuple(sorted(present, key=lambda level: (order.get(level, len(order)), level.order)))
-
-
-def is_frame(X: Any) -> bool:
-    """A pandas or polars data frame; neither library is imported to find out."""
-    return any(library in sys.modules and isinstance(X, sys.modules[library].DataFrame) for library in _READERS)
-
-
-def _columns_of(X: Any) -> tuple[int, list[_Column]]:
-    """Number of rows, and the columns."""
-    for library, reader in _READERS.items():
-        if library in sys.modules and isinstance(X, sys.modules[library].DataFrame):
-            columns = reader(X)
-            names = [column.name for column in columns]
-            twice = sorted({name for name in names if names.count(name) > 1})
-            if twice:
-                raise DataError(f"Expected columns of different names, got {_listed(twice)} more than once: rename.")
-            return len(X), columns
-    X = np.asarray(X)
-    if X.ndim != 2:
-        raise DataError(f"Expected a data frame or an array of two axes (rows, columns), got {X.ndim}.")
-    return len(X), [_array_column(f"x{i}", X[:, i]) for i in range(X.shape[1])]
-
-
-def _array_column(name: str, values: Any) -> _Column:
-    if values.dtype.kind in "fiub":
-        return _Column(name, str(values.dtype), "number", values.tolist, lambda: values)
-    kind: Literal["level", "other"] = "level" if values.dtype.kind in "OUT" else "other"
-    return _Column(name, str(values.dtype), kind, values.tolist)
-
-
-def _pandas_columns(X: Any) -> list[_Column]:
-    from pandas import CategoricalDtype, PeriodDtype
-    from pandas.api import types
-
-    def read(name: Any, series: Any) -> _Column:
-        dtype = series.dtype
-        make_numbers = declared = None
-        kind: Literal["number", "level", "time", "other"]
-        if isinstance(dtype, CategoricalDtype):
-            kind, declared = "level", tuple(dtype.categories)
-        elif getattr(dtype, "kind", None) in ("m", "M") or isinstance(dtype, PeriodDtype):
-            kind = "time"
-        elif types.is_complex_dtype(dtype):
-            kind = "other"
-        elif types.is_numeric_dtype(dtype) and not types.is_bool_dtype(dtype):
-            kind = "number"
-            make_numbers = partial(series.to_numpy, dtype=np.float64, na_value=np.nan)
-        else:
-            arrow = getattr(dtype, "pyarrow_dtype", None)
-            temporal = arrow is not None and str(arrow).startswith(("date", "time", "duration"))
-            kind = "time" if temporal else "level"
-        return _Column(str(name), str(dtype), kind, series.tolist, make_numbers, declared)
-
-    return [read(name, X.iloc[:, i]) for i, name in enumerate(X.columns)]
-
-
-def _polars_columns(X: Any) -> list[_Column]:
-    import polars as pl
-
-    def read(series: Any) -> _Column:
-        dtype = series.dtype
-        make_numbers = declared = None
-        kind: Literal["number", "level", "time", "other"]
-        if dtype.is_numeric() or dtype == pl.Null:
-            kind = "number"
-            make_numbers = series.cast(pl.Float64).to_numpy
-        elif dtype.is_temporal():
-            kind = "time"
-        else:
-            kind = "other" if dtype.is_nested() or dtype == pl.Binary else "level"
-            declared = tuple(dtype.categories.to_list()) if dtype == pl.Enum else None
-        return _Column(series.name, str(dtype), kind, series.to_list, make_numbers, declared)
-
-    return [read(series) for series in X.get_columns()]
-
-
-_READERS: dict[str, Callable[[Any], list[_Column]]] = {"pandas": _pandas_columns, "polars": _polars_columns}
-
-
-# --- the schema ---
 
 
 @dataclass(frozen=True)
@@ -214,7 +47,7 @@ class InputSchema:
         "from_dtype": the category, text, object and bool columns of a frame. Levels are those that occur, in the
         order of their category dtype or polars Enum, else sorted; a missing value is the last.
         """
-        _, columns = _columns_of(X)
+        _, columns = columns_of(X)
         names = tuple(column.name for column in columns)
         if isinstance(categorical_features, str) and categorical_features == "from_dtype":
             categorical = {i for i, column in enumerate(columns) if column.kind == "level"}
@@ -251,7 +84,7 @@ class InputSchema:
 
         New levels give one UserWarning. Missing or infinite numbers and columns of another type are a DataError.
         """
-        n, columns = _columns_of(X)
+        n, columns = columns_of(X)
         self._check_layout(columns, is_frame(X))
         matrix = np.empty((n, len(columns)))
         unseen: dict[str, list[Level]] = {}
@@ -266,18 +99,18 @@ class InputSchema:
         _warn_of(unseen)
         return matrix
 
-    def _check_layout(self, columns: list[_Column], framed: bool) -> None:
+    def _check_layout(self, columns: list[FrameColumn], framed: bool) -> None:
         if len(columns) != len(self.names):
             raise DataError(f"Expected {len(self.names)} columns as in training, got {len(columns)}.")
         got = tuple(column.name for column in columns)
         if self.is_frame and framed and got != self.names:
-            what = "the same columns in another order" if sorted(got) == sorted(self.names) else _listed(got)
+            what = "the same columns in another order" if sorted(got) == sorted(self.names) else listed(got)
             raise DataError(
-                f"Expected the columns {_listed(self.names)} in this order, as in training, got {what}. "
+                f"Expected the columns {listed(self.names)} in this order, as in training, got {what}. "
                 "Select them from the frame: X[list of the training columns]."
             )
 
-    def _numbers(self, i: int, column: _Column) -> Floats:
+    def _numbers(self, i: int, column: FrameColumn) -> Floats:
         numbers = column.numbers()
         if numbers is None:
             raise DataError(
@@ -286,7 +119,7 @@ class InputSchema:
             )
         return numbers
 
-    def _codes(self, i: int, column: _Column, levels: tuple[Level, ...]) -> tuple[Floats, list[Level]]:
+    def _codes(self, i: int, column: FrameColumn, levels: tuple[Level, ...]) -> tuple[Floats, list[Level]]:
         """The index of the level of each row, and the new levels."""
         rows = column.levels()
         new = {row for row in rows if row not in levels}
@@ -379,7 +212,7 @@ def _expect(condition: Any, expected: str, got: Any) -> None:
         )
 
 
-def _check_types(columns: list[_Column], categorical: set[int]) -> None:
+def _check_types(columns: list[FrameColumn], categorical: set[int]) -> None:
     """No dates, no nested values, and no text outside the categorical columns."""
     times = [column for column in columns if column.kind == "time"]
     if times:
@@ -398,13 +231,8 @@ def _check_types(columns: list[_Column], categorical: set[int]) -> None:
         )
 
 
-def _described(columns: list[_Column]) -> str:
+def _described(columns: list[FrameColumn]) -> str:
     return ", ".join(f"column {column.name!r} ({column.dtype})" for column in columns[:SHOWN])
-
-
-def _listed(names: Iterable[str]) -> str:
-    quoted = [repr(name) for name in names]
-    return ", ".join(quoted[: 2 * SHOWN]) + (", ..." if len(quoted) > 2 * SHOWN else "")
 
 
 def _rows(rows: Any) -> str:
@@ -412,7 +240,7 @@ def _rows(rows: Any) -> str:
     return f"row{'s' if len(rows) > 1 else ''} {shown}" + (f", ... {len(rows)} in all" if len(rows) > SHOWN else "")
 
 
-def _example(column: _Column) -> str:
+def _example(column: FrameColumn) -> str:
     for cell in column.cells:
         level = level_of(cell)
         if level is None or level.sort == "str":
@@ -434,9 +262,6 @@ def _warn_of(unseen: dict[str, list[Level]]) -> None:
         UserWarning,
         stacklevel=USER_FRAME,
     )
-
-
-# --- what an estimator calls ---
 
 
 def read_training(estimator: Any, X: Any, y: Any, categorical_features: Any) -> tuple[InputSchema, Floats, Floats]:
@@ -479,7 +304,7 @@ def _checked(estimator: Any, X: Any, *, reset: bool, dtype: Any) -> Any:
 
 def read_response(y: Any) -> Floats:
     """The response as finite floats: arrays, lists, series and extension arrays, objects that are numbers."""
-    if type(y).__module__.partition(".")[0] in _READERS:
+    if type(y).__module__.partition(".")[0] in READERS:
         y = np.asarray(y.to_numpy())
     values = column_or_1d(y, warn=True)
     if values.dtype.kind in "mM":

@@ -14,8 +14,11 @@ import treedgp._core as _core
 from treedgp.errors import ConfigError, FormatError, TreedGPError
 from treedgp.estimators.inputs import InputSchema
 from treedgp.estimators.session import Session
+from treedgp.model.data import NumericColumn
+from treedgp.model.priors_json import priors_from_json, priors_to_json
 from treedgp.model.problem import Problem
 from treedgp.posterior import io
+from treedgp.posterior.check import check_draws, check_state
 from treedgp.posterior.draws import Draws
 from treedgp.sampling.chain import Arrays, Chain, advance
 from treedgp.sampling.run import Run
@@ -42,7 +45,7 @@ def _plain(value: Any) -> Any:
 
 def _settings(estimator: TreedGPRegressor) -> dict[str, Any]:
     params = {name: _plain(value) for name, value in estimator.get_params().items() if name != "priors"}
-    return {**params, "priors": None if estimator.priors is None else io.priors_to_json(estimator.priors)}
+    return {**params, "priors": None if estimator.priors is None else priors_to_json(estimator.priors)}
 
 
 def digest(estimator: TreedGPRegressor, session: Session) -> str:
@@ -135,10 +138,8 @@ def _read(path: Path) -> tuple[TreedGPRegressor, Session]:
     meta, arrays = io.read(path)
     try:
         return _rebuild(meta, arrays)
-    except FormatError:
-        raise
     except (TreedGPError, KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise FormatError(f"{path} is not a usable treedgp file: {error!r}. Save the model again.") from error
+        raise FormatError(f"{path} is not a usable treedgp file: {error}. Save the model again.") from error
 
 
 def _rebuild(meta: dict[str, Any], arrays: Arrays) -> tuple[TreedGPRegressor, Session]:
@@ -147,7 +148,7 @@ def _rebuild(meta: dict[str, Any], arrays: Arrays) -> tuple[TreedGPRegressor, Se
     if meta.get("kind") != "regressor":
         raise FormatError(f"expected a saved regressor, got {meta.get('kind')!r}")
     settings = dict(meta["settings"])
-    settings["priors"] = None if settings["priors"] is None else io.priors_from_json(settings["priors"])
+    settings["priors"] = None if settings["priors"] is None else priors_from_json(settings["priors"])
     estimator = TreedGPRegressor(**settings)
     schema = InputSchema.from_json(meta["schema"])
     X, y = (np.ascontiguousarray(arrays[name], dtype=np.float64) for name in ("X", "y"))
@@ -156,20 +157,20 @@ def _rebuild(meta: dict[str, Any], arrays: Arrays) -> tuple[TreedGPRegressor, Se
     if schema.is_frame:
         estimator.feature_names_in_ = np.array(schema.names, dtype=object)
     problem = Problem.make(estimator._spec(), estimator._encoder(schema, X), X, y)
-    chains = [
-        Chain(int(meta["seed"]), i, int(meta["round"]), _group(arrays, f"chain{i}/"))
-        for i in range(int(meta["chains"]))
-    ]
+    states = [_group(arrays, f"chain{i}/") for i in range(_bounded(meta, "chains", 10_000))]
+    seed, round_ = _bounded(meta, "seed", 2**64 - 1), _bounded(meta, "round", 2**50)
+    chains = [Chain(seed, i, round_, state) for i, state in enumerate(states)]
     run = Run(chains)
-    session = Session(problem, X, y, int(meta["seed"]), run)
+    session = Session(problem, X, y, seed, run)
     draws = Draws(_group(arrays, "draws/"), len(chains))
     q = problem.x.shape[1]
     spec = problem.spec
     sizes = [column.size for column in problem.encoder.split_columns]
+    categorical = [not isinstance(column, NumericColumn) for column in problem.encoder.split_columns]
     model = (spec.n_ranges(q), spec.n_coefficients(q), sizes)
-    io.check_draws(draws.arrays, *model, session.n_draws * len(chains))
+    check_draws(draws.arrays, *model, session.n_draws * len(chains), categorical)
     for chain in chains:
-        io.check_state(chain.state, *model)
+        check_state(chain.state, *model, categorical)
         advance(problem, chain, chain.round)  # no round: the core's own check
     run.draws = [[draws.chain(i)] for i in range(len(chains))]
     if arrays["counts"].shape != run.counts.shape:
@@ -178,6 +179,13 @@ def _rebuild(meta: dict[str, Any], arrays: Arrays) -> tuple[TreedGPRegressor, Se
     run.failed_factorisations = int(meta["failed_factorisations"])
     run.seconds = float(meta["seconds"])
     return estimator, session
+
+
+def _bounded(meta: dict[str, Any], name: str, most: int) -> int:
+    value = meta[name]
+    if type(value) is not int or not 0 <= value <= most:
+        raise FormatError(f"{name} must be an integer from 0 to {most}, got {value!r}")
+    return value
 
 
 def _group(arrays: Arrays, prefix: str) -> Arrays:

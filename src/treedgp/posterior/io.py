@@ -18,9 +18,7 @@ import secrets
 import shutil
 import stat
 import zipfile
-from collections.abc import Mapping, Sequence
-from dataclasses import fields
-from numbers import Integral, Real
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,17 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import treedgp._core as _core
-from treedgp.errors import ConfigError, FormatError
-from treedgp.model.priors import (
-    CoefficientPrior,
-    LengthscalePrior,
-    LimitingPrior,
-    NoisePrior,
-    NuggetPrior,
-    Priors,
-    TreePrior,
-)
-from treedgp.model.spec import SCALAR_MOVES
+from treedgp.errors import FormatError
 from treedgp.posterior.draws import Arrays
 
 FORMAT = "treedgp"
@@ -56,16 +44,6 @@ END_BYTES = 22  # of a zip file without a comment: the record that points to its
 MAX_NAME = 100
 MAX_AXES = 8
 MAX_NESTING = 20  # of meta
-
-PRIOR_CLASSES: dict[str, type] = {
-    kind.__name__: kind
-    for kind in (Priors, TreePrior, LengthscalePrior, NuggetPrior, NoisePrior, CoefficientPrior, LimitingPrior)
-}
-MAX_INTEGER = 2**31 - 1  # of a prior's setting; the core counts in 32 bits
-DEPTH_LIMIT = 60  # of a tree, as in the core
-
-
-# --- the container ---
 
 
 def write(path: str | os.PathLike[str], meta: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -299,9 +277,6 @@ def _read_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, dtype: str, sh
     return values
 
 
-# --- JSON ---
-
-
 def _encode(value: Any, sort_keys: bool = False) -> bytes:
     try:
         text = json.dumps(value, sort_keys=sort_keys, separators=(",", ":"), allow_nan=False).encode()
@@ -347,187 +322,3 @@ def _finite(digits: str) -> float:
     value = float(digits)
     _require(math.isfinite(value), f"its meta has a number that is not finite: {digits:.20}")
     return value
-
-
-def priors_to_json(priors: Priors) -> dict[str, Any]:
-    """Class names and fields, as JSON."""
-    return _prior_to_json(priors)
-
-
-def priors_from_json(value: Any) -> Priors:
-    """The inverse of `priors_to_json`; FormatError for anything else."""
-    kind, settings = _opened(value)
-    _require(kind is Priors, f"priors: expected an object of class Priors, got {kind.__name__}")
-    priors: Priors = _built(kind, {name: _part_from_json(part) for name, part in settings.items()})
-    return priors
-
-
-def _prior_to_json(prior: Any) -> dict[str, Any]:
-    name = type(prior).__name__
-    _require(
-        PRIOR_CLASSES.get(name) is type(prior),
-        f"priors: only {', '.join(PRIOR_CLASSES)} can be saved, got {name}: use one of these",
-    )
-    return {"class": name, **{part.name: _setting_to_json(getattr(prior, part.name)) for part in fields(prior)}}
-
-
-def _setting_to_json(value: Any) -> Any:
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, tuple | list):
-        return [_setting_to_json(v) for v in value]
-    if isinstance(value, Integral):
-        return int(value)
-    if isinstance(value, Real):
-        return float(value)
-    return _prior_to_json(value)
-
-
-def _opened(value: Any) -> tuple[type, dict[str, Any]]:
-    """Class and settings."""
-    _require(isinstance(value, dict), f"priors: expected an object with a class, got {_shown(value)}")
-    name = value.get("class")
-    _require(
-        isinstance(name, str) and name in PRIOR_CLASSES,
-        f"priors: expected one of the classes {', '.join(PRIOR_CLASSES)}, got {_shown(name)}",
-    )
-    kind, settings = PRIOR_CLASSES[name], {key: v for key, v in value.items() if key != "class"}
-    wrong = sorted({part.name for part in fields(kind)} ^ set(settings))
-    _require(not wrong, f"priors: {name} lacks, or does not have, the setting(s) {_shown(', '.join(wrong))}")
-    return kind, settings
-
-
-def _built(kind: type, settings: dict[str, Any]) -> Any:
-    try:
-        return kind(**settings)
-    except ConfigError as error:
-        raise FormatError(f"priors: {error}") from error
-
-
-def _part_from_json(value: Any) -> Any:
-    kind, settings = _opened(value)
-    _require(kind is not Priors, "priors: expected parts of Priors, got Priors inside Priors")
-    return _built(kind, {name: _setting_from_json(setting) for name, setting in settings.items()})
-
-
-def _setting_from_json(value: Any) -> Any:
-    if isinstance(value, list):
-        _require(all(map(_is_usual, value)), "priors: expected a list of numbers of usual size")
-        return tuple(value)
-    allowed = value is None or isinstance(value, str) or _is_usual(value)
-    _require(allowed, f"priors: expected a number of usual size, a text or null, got {_shown(value)}")
-    return value
-
-
-def _is_usual(value: Any) -> bool:
-    return type(value) is float or (type(value) is int and abs(value) <= MAX_INTEGER)
-
-
-# --- draws ---
-
-
-def check_draws(
-    arrays: Mapping[str, NDArray[Any]],
-    n_range: int,
-    m: int,
-    sizes: Sequence[int],
-    n_draws: int,
-    categorical: Sequence[bool] | None = None,
-) -> None:
-    """FormatError unless `arrays` hold draws of a model with `n_range` ranges and `m` coefficients a leaf.
-
-    `sizes` are those of the split columns: distinct values or levels. A numeric column has a cut less than values;
-    without `categorical` that is not checked.
-    """
-    start = _shaped(arrays, "node_start", np.int64, (n_draws + 1,))
-    nodes = len(_shaped(arrays, "column", np.int32, (None,)))
-    rising = start[0] == 0 and start[-1] == nodes and (start[1:] > start[:-1]).all()
-    _require(
-        bool(rising) and bool((np.diff(start) % 2 == 1).all()),
-        f"draws: node_start must rise from 0 to the {nodes} nodes by odd numbers, a tree's count of nodes",
-    )
-    leaves = (nodes + n_draws) // 2
-    positive = {"range": (leaves, n_range), "sigma2": (leaves,), "tau2": (leaves,), "hyper": (n_draws, 4)}
-    finite = {"beta": (leaves, m), "beta0": (n_draws, m), "log_posterior": (n_draws,)}
-    for name, shape in positive.items():
-        _require_all(name, _numbers(arrays, name, shape) > 0, "be positive")
-    for name, shape in finite.items():
-        _numbers(arrays, name, shape)
-    _require_all("nugget", _numbers(arrays, "nugget", (leaves,)) >= 0, "not be negative")
-    _require_all("gp", _shaped(arrays, "gp", np.uint8, (leaves, n_range)) <= 1, "be 0 or 1")
-    diagonal = np.cumsum([0, *range(m, 1, -1)])  # the lower triangle by column
-    _require_all(
-        "w_inv", _numbers(arrays, "w_inv", (n_draws, m * (m + 1) // 2))[:, diagonal] > 0, "have a positive diagonal"
-    )
-
-    column, cut = arrays["column"], _shaped(arrays, "cut", np.int32, (nodes,))
-    _check_rules(column, cut, sizes, categorical)
-    _check_preorder(start, column >= 0)
-
-
-def check_state(
-    arrays: Mapping[str, NDArray[Any]],
-    n_range: int,
-    m: int,
-    sizes: Sequence[int],
-    categorical: Sequence[bool] | None = None,
-) -> None:
-    """The same for where a chain stands: one draw, and the scales of its random walks."""
-    check_draws(arrays, n_range, m, sizes, 1, categorical)
-    _numbers(arrays, "log_step", (len(SCALAR_MOVES),))
-
-
-def _shaped(arrays: Mapping[str, NDArray[Any]], name: str, dtype: type, shape: tuple[int | None, ...]) -> NDArray[Any]:
-    _require(name in arrays, f"draws: the array {name!r} is missing")
-    values = arrays[name]
-    same = values.ndim == len(shape) and all(wanted in (None, n) for wanted, n in zip(shape, values.shape, strict=True))
-    _require(
-        same and values.dtype == dtype,
-        f"draws: {name!r} must be {np.dtype(dtype)} of shape {shape}, got {values.dtype} of shape {values.shape}",
-    )
-    return values
-
-
-def _numbers(arrays: Mapping[str, NDArray[Any]], name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    values = _shaped(arrays, name, np.float64, shape)
-    _require_all(name, np.isfinite(values), "be finite")
-    return values
-
-
-def _require_all(name: str, holds: NDArray[np.bool_], wanted: str) -> None:
-    _require(bool(holds.all()), f"draws: {name!r} must {wanted}, but {np.count_nonzero(~holds)} value(s) are not so")
-
-
-def _check_rules(
-    column: NDArray[np.int32], cut: NDArray[np.int32], sizes: Sequence[int], categorical: Sequence[bool] | None
-) -> None:
-    internal = column >= 0
-    exists = (column >= -1) & (column < len(sizes))
-    _require_all("column", exists, f"lie in -1 .. {len(sizes) - 1}, where -1 is a leaf")
-    _require_all("cut", internal | (cut == -1), "be -1 in a leaf")
-    cuts = np.asarray(sizes, dtype=np.int64)
-    if categorical is not None:
-        cuts = cuts - ~np.asarray(categorical, dtype=bool)
-    inside = (cut[internal] >= 0) & (cut[internal] < cuts[column[internal]])
-    _require_all("cut", inside, "be one of its column's cuts")
-
-
-def _check_preorder(start: NDArray[np.int64], internal: NDArray[np.bool_]) -> None:
-    """A list of nodes is a tree if a node is awaited until the last one, and none after it."""
-    awaited = np.cumsum(np.where(internal, 1, -1))
-    before = np.concatenate([[0], awaited])[start[:-1]]
-    awaited += 1 - np.repeat(before, np.diff(start))
-    last = np.zeros(len(internal), dtype=bool)
-    last[start[1:] - 1] = True
-    _require(bool(((awaited == 0) == last).all()), "draws: a tree's nodes are not a preorder list")
-    for i in np.flatnonzero(np.diff(start) > 2 * DEPTH_LIMIT + 1):
-        _check_depth(internal[start[i] : start[i + 1]].tolist())
-
-
-def _check_depth(internal: list[bool]) -> None:
-    pending = [0]
-    for divides in internal:
-        depth = pending.pop()
-        _require(depth <= DEPTH_LIMIT, f"draws: a tree is deeper than {DEPTH_LIMIT}")
-        if divides:
-            pending += [depth + 1, depth + 1]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -111,7 +110,7 @@ class Posterior:
             best = int(members[np.argmax(log_posterior[members])])
             trees[int(height)] = make_tree(
                 forest.rules(best),
-                self._split_columns,
+                self.split_columns,
                 self.predictor.problem.codes,
                 float(log_posterior[best]),
                 counts[keys[best]],
@@ -121,8 +120,8 @@ class Posterior:
     def split_frequencies(self, target: object = None) -> pd.Series:
         """Share of draws whose tree splits on a column, for every column that the tree may split on."""
         _check_no_target(target)
-        names = [column.name for column in self._split_columns]
-        shares = self._forest.splits_on(len(names)).mean(axis=0)
+        names = [column.name for column in self.split_columns]
+        shares = self.forest.splits_on(len(names)).mean(axis=0)
         return pd.Series(shares, index=pd.Index(names, name="column"), name="share of draws", dtype=float)
 
     def split_points(self, column: str | int) -> pd.DataFrame:
@@ -131,9 +130,9 @@ class Posterior:
         Thresholds are in the user's units. Where only two levels are left, the first stands for both.
         """
         index = self._split_index(column)
-        split_column = self._split_columns[index]
+        split_column = self.split_columns[index]
         is_categorical = isinstance(split_column, CategoricalColumn)
-        forest = self._canonical_forest() if is_categorical else self._forest
+        forest = self._canonical_forest() if is_categorical else self.forest
         nodes = np.flatnonzero(forest.column == index)
         chain, draw = np.divmod(forest.draw[nodes], self.draws.n_draws)
         values = values_of_cuts(split_column, forest.cut[nodes])
@@ -141,47 +140,22 @@ class Posterior:
         return pd.DataFrame({"chain": chain, "draw": draw, "depth": forest.depth[nodes], name: values})
 
     def to_datatree(self) -> DataTree:
-        """The draws as an `xarray.DataTree` that ArviZ can read: posterior, sample_stats, observed_data, trees.
+        """The draws as an `xarray.DataTree` that ArviZ can read; see `treedgp.posterior.datatree`."""
+        from treedgp.posterior.datatree import to_datatree
 
-        `posterior` holds what was sampled (hyperparameters in the units of the scaled response and inputs), E f at
-        the probes (`f`) and the noise in the user's units. `trees` holds each draw's preorder list of nodes: those
-        from `node_start` on, `n_nodes` of them; column -1 is a leaf. Needs the extra `treedgp[datatree]`.
-        """
-        try:
-            from xarray import Dataset, DataTree
-        except ImportError as error:
-            raise ImportError(
-                "to_datatree needs xarray >= 2024.10, which is not installed; run: pip install 'treedgp[datatree]'"
-            ) from error
-        library = {"inference_library": "treedgp"}
-        problem = self.predictor.problem
-        groups = {
-            "posterior": Dataset(self._posterior_variables(), coords=self._coordinates(), attrs=library),
-            "sample_stats": Dataset(
-                {"lp": (("chain", "draw"), self.log_posterior)},
-                coords=self._coordinates("chain", "draw"),
-                attrs=library | self._run_facts(),
-            ),
-            "observed_data": Dataset(
-                {"y": ("row", problem.scale.unscale(problem.z))}, coords={"row": np.arange(len(problem.z))}
-            ),
-            "trees": Dataset(
-                self._tree_variables(), coords=self._coordinates("chain", "draw"), attrs=self._column_facts()
-            ),
-        }
-        return DataTree.from_dict(groups)
+        return to_datatree(self)
 
     @property
-    def _split_columns(self) -> list[Column]:
+    def split_columns(self) -> list[Column]:
         return self.predictor.problem.encoder.split_columns
 
     @cached_property
-    def _forest(self) -> Forest:
+    def forest(self) -> Forest:
         arrays = self.draws.arrays
         return Forest(arrays["node_start"], arrays["column"], arrays["cut"])
 
     def _canonical_forest(self) -> Forest:
-        return canonical(self._forest, self._split_columns, self.predictor.problem.codes)
+        return canonical(self.forest, self.split_columns, self.predictor.problem.codes)
 
     def _split_index(self, column: str | int) -> int:
         """Where a column, given by name or by its index in X, stands among the split columns."""
@@ -193,84 +167,6 @@ class Posterior:
         raise ConfigError(
             f"split_points needs a column that the tree may split on, got {column!r}. Those columns are: {names or '-'}"
         )
-
-    def _coordinates(self, *names: str) -> dict[str, Any]:
-        """Of the draws: the ones named, or all."""
-        problem = self.predictor.problem
-        n_coefficients = self.draws.arrays["beta0"].shape[1]
-        coordinates = {
-            "chain": np.arange(self.draws.n_chains),
-            "draw": np.arange(self.draws.n_draws),
-            "probe": np.arange(len(self.probes)),
-            "coefficient": ["(intercept)", *problem.encoder.leaf_names()][:n_coefficients],
-        }
-        return {name: coordinates[name] for name in names or coordinates}
-
-    def _posterior_variables(self) -> dict[str, Any]:
-        arrays, spec, scale = self.draws.arrays, self.predictor.problem.spec, self.predictor.problem.scale
-        by_draw = ("chain", "draw")
-        linear = np.asarray(~arrays["gp"].astype(np.bool_).any(axis=1))
-        noise = arrays["sigma2"] * (arrays["nugget"] + linear)
-        variables: dict[str, Any] = {
-            "log_posterior": (by_draw, self.log_posterior),
-            "f": ((*by_draw, "probe"), self.probe_means),
-            "noise_sd": (by_draw, scale.width * np.sqrt(self._leaf_average(noise))),
-        }
-        if self.has_tree:
-            variables["n_leaves"] = (by_draw, self.n_leaves)
-            variables["height"] = (by_draw, self.draws.by_chain(self._forest.height))
-        if spec.leaf == "gp" and spec.limiting_linear:
-            variables["share_linear_leaves"] = (by_draw, self._leaf_average(linear))
-        priors = spec.priors
-        learns_sigma = priors.noise.rates is not None
-        learns_tau = priors.coefficients.tau2_random and priors.coefficients.rates is not None
-        for i, (name, learned) in enumerate(
-            [("a_sigma", learns_sigma), ("g_sigma", learns_sigma), ("a_tau", learns_tau), ("g_tau", learns_tau)]
-        ):
-            if learned:
-                variables[name] = (by_draw, self.draws.by_chain(arrays["hyper"][:, i]))
-        if priors.coefficients.kind == "hierarchical":
-            variables["beta0"] = ((*by_draw, "coefficient"), self.draws.by_chain(arrays["beta0"]))
-        return variables
-
-    def _leaf_average(self, values: NDArray[Any]) -> Floats:
-        """(chain, draw): plain average over a draw's leaves of values (leaf)."""
-        counts = self.n_leaves.ravel()
-        starts = np.cumsum(counts) - counts
-        return self.draws.by_chain(np.add.reduceat(values.astype(np.float64), starts) / counts)
-
-    def _run_facts(self) -> dict[str, Any]:
-        """What is known of a chain but not of a draw, each a list over chains."""
-        facts: dict[str, Any] = {"tree_changes": self.tree_changes}
-        for i, move in enumerate((*TREE_MOVES, *SCALAR_MOVES)):
-            for j, what in enumerate(("attempted", "accepted")):
-                facts[f"{what}_{move.replace(' ', '_')}"] = self.counts[:, i, j]
-        return facts | {"failed_factorisations": self.failed_factorisations}
-
-    def _tree_variables(self) -> dict[str, Any]:
-        forest = self._forest
-        threshold = np.full(len(forest.column), np.nan)
-        for i, column in enumerate(self._split_columns):
-            if not isinstance(column, CategoricalColumn):
-                nodes = forest.column == i
-                threshold[nodes] = column.thresholds[forest.cut[nodes]]
-        return {
-            "node_start": (("chain", "draw"), self.draws.by_chain(forest.node_start[:-1])),
-            "n_nodes": (("chain", "draw"), self.draws.by_chain(np.diff(forest.node_start))),
-            "column": ("node", forest.column),
-            "cut": ("node", forest.cut),
-            "threshold": ("node", threshold),
-        }
-
-    def _column_facts(self) -> dict[str, Any]:
-        """What `column` and `cut` stand for."""
-        levels = {
-            column.name: list(column.labels) for column in self._split_columns if isinstance(column, CategoricalColumn)
-        }
-        return {
-            "columns": [column.name for column in self._split_columns],
-            "levels": json.dumps(levels),  # cut k of a categorical column: its level k goes left
-        }
 
 
 def _check_no_target(target: object) -> None:
