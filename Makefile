@@ -15,7 +15,7 @@ long-test: build
 	$(BIN)/pytest -n 2
 
 bench: build
-	cd benchmarks && for page in kernel rounds mixing growth friedman fit; do OPENBLAS_NUM_THREADS=1 ../$(BIN)/python $$page.py; done
+	cd benchmarks && for page in kernel rounds mixing schedules growth friedman fit; do OPENBLAS_NUM_THREADS=1 ../$(BIN)/python $$page.py; done
 
 lint: .venv/ready
 	$(BIN)/ruff check .

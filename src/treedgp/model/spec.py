@@ -24,15 +24,15 @@ class Schedule:
     """How rounds are spent.
 
     A round makes `tree_moves` tree moves, then `range_moves` and `nugget_moves` proposals in each leaf, then the
-    Gibbs draws; 0.25 moves a round is one in every fourth round. A range move changes one of a leaf's ranges, so that
-    None makes as many as the root of their number, rounded up. `weights` are the probabilities of the moves in
-    `TREE_MOVES`. During the first `tune` rounds step sizes adapt and, if `anneal`, the likelihood is annealed; after
-    them every `thin`-th round is kept.
+    Gibbs draws; 0.25 moves a round is one in every fourth round. None: 3 tree moves, or 12 where leaves have no GP and
+    a tree move is all a round costs; range moves by the root of the number of ranges, since each changes one. `weights`
+    are the probabilities of the moves in `TREE_MOVES`. During the first `tune` rounds step sizes adapt and, if `anneal`,
+    the likelihood is annealed; after them every `thin`-th round is kept.
     """
 
     tune: int = 1000
     thin: int = 1
-    tree_moves: float = 2.0
+    tree_moves: float | None = None
     range_moves: float | None = None
     nugget_moves: float = 1.0
     weights: tuple[float, ...] = (0.25, 0.25, 0.2, 0.1, 0.1, 0.1)
@@ -105,10 +105,12 @@ class ModelSpec:
         _set_inverse_gamma(spec.tau2, NoisePrior(coefficients.a, coefficients.g, coefficients.rates))
 
         schedule = self.schedule
-        for name in ("tune", "thin", "tree_moves", "nugget_moves", "anneal"):
+        for name in ("tune", "thin", "nugget_moves", "anneal"):
             setattr(spec.schedule, name, getattr(schedule, name))
-        default_range_moves = math.ceil(math.sqrt(spec.leaf.n_range))
-        spec.schedule.range_moves = default_range_moves if schedule.range_moves is None else schedule.range_moves
+        n_range = spec.leaf.n_range
+        for name, default in (("tree_moves", 3 if n_range else 12), ("range_moves", math.ceil(math.sqrt(n_range)))):
+            value = getattr(schedule, name)
+            setattr(spec.schedule, name, default if value is None else value)
         spec.schedule.weights = list(schedule.weights)
         return spec
 
