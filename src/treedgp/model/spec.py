@@ -26,8 +26,8 @@ class Schedule:
     A round makes `tree_moves` tree moves, then `range_moves` and `nugget_moves` proposals in each leaf, then the
     Gibbs draws; 0.25 moves a round is one in every fourth round. None: 3 tree moves, or 12 where leaves have no GP and
     a tree move is all a round costs; range moves by the root of the number of ranges, since each changes one. `weights`
-    are the probabilities of the moves in `TREE_MOVES`. During the first `tune` rounds step sizes adapt and, if `anneal`,
-    the likelihood is annealed; after them every `thin`-th round is kept.
+    are the probabilities of the moves in `TREE_MOVES`. During the first `tune` rounds step sizes adapt and, if
+    `anneal`, the likelihood is annealed; after them every `thin`-th round is kept.
     """
 
     tune: int = 1000
