@@ -1,5 +1,6 @@
 """Saved models and checkpoints: the same predictions, the same draws, whatever happens in between."""
 
+import copy
 import os
 import signal
 import subprocess
@@ -10,10 +11,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import NotFittedError
 
 import treedgp
 from treedgp import ConfigError, FormatError, TreedGPRegressor
-from treedgp.estimators import persistence
+from treedgp.estimators import persistence, session
+from treedgp.posterior import io
 
 pytestmark = pytest.mark.filterwarnings("ignore::treedgp.ConvergenceWarning")
 
@@ -117,10 +120,13 @@ def test_a_foreign_checkpoint_is_refused_with_both_digests(tmp_path, change):
 def test_another_instruction_set_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "run.npz"
     model().fit(*frame(), checkpoint=path)
-    monkeypatch.setattr(persistence._core, "isa", lambda: "abacus")
+    monkeypatch.setattr(session._core, "isa", lambda: "abacus")
     with pytest.raises(ConfigError, match="TREEDGP_ISA="):
         treedgp.resume(path)
-    treedgp.load(path)  # to predict, any will do
+    loaded = treedgp.load(path)
+    loaded.predict(frame()[0])  # to predict, any will do
+    with pytest.raises(ConfigError, match="TREEDGP_ISA="):
+        loaded.extend(5)
 
 
 def test_a_checkpoint_still_tuning_says_how_to_go_on(tmp_path):
@@ -149,7 +155,8 @@ import sys, warnings
 import numpy as np
 sys.path.insert(0, sys.argv[2])
 warnings.simplefilter("ignore")
-from treedgp.estimators import persistence
+from treedgp.estimators import persistence, session
+from treedgp.posterior import io
 persistence.CHECKPOINT_SECONDS = 0
 from test_persistence import frame, model
 print("ready", flush=True)
@@ -172,6 +179,80 @@ def test_kill_minus_nine_and_resume_equals_an_uninterrupted_run(tmp_path):
         assert path.exists()
     resumed = treedgp.resume(path)
     assert_same_draws(resumed, model(draws=4000, tune=2000).fit(*frame()))
+
+
+def test_what_is_saved_is_what_was_fitted(tmp_path):
+    """Settings given as an Index, or changed after the fit, or left to defaults, cannot change a loaded model."""
+    X, y = frame()
+    a = model(leaf="linear", split_features=X.columns[[1]], leaf_features=X.columns[:2]).fit(X, y)
+    a.set_params(kernel="matern12", tune=10)
+    a.save(tmp_path / "model.npz")
+    b = treedgp.load(tmp_path / "model.npz")
+    np.testing.assert_array_equal(a.predict(X), b.predict(X))
+    assert list(b.posterior_.split_frequencies().index) == ["load"]
+    assert_same_draws(b.extend(5), a.extend(5))
+
+
+def test_checkpoints_of_other_columns_or_seeds_are_told_apart(tmp_path):
+    X, y = frame()
+    path = tmp_path / "run.npz"
+    model(split_features=X.columns[:1]).fit(X, y, checkpoint=path)
+    for other in (model(split_features=X.columns[1:2]), model(split_features=X.columns[:1], random_state=4)):
+        with pytest.raises(ConfigError, match="digest"):
+            other.fit(X, y, checkpoint=path)
+
+
+def test_a_checkpoint_that_cannot_be_written_is_known_before_sampling(tmp_path):
+    estimator = model(draws=10**6)
+    with pytest.raises(OSError, match="folder"):
+        estimator.fit(*frame(), checkpoint=tmp_path / "nowhere" / "run.npz")
+
+
+def test_a_failed_refit_leaves_an_unfitted_estimator(fitted):
+    X, y = frame()
+    estimator = model().fit(X, y)
+    with pytest.raises(treedgp.DataError):
+        estimator.fit(X.assign(speed=np.nan), y)
+    for use in (lambda: estimator.predict(X), lambda: estimator.extend(5), lambda: estimator.save("model.npz")):
+        with pytest.raises(NotFittedError):
+            use()
+
+
+def test_extending_a_copy_leaves_the_original_alone(fitted, tmp_path):
+    twin = copy.copy(fitted).extend(10)
+    assert twin.posterior_.draws.n_draws == 40
+    fitted.save(tmp_path / "model.npz")
+    assert treedgp.load(tmp_path / "model.npz").posterior_.draws.n_draws == fitted.posterior_.draws.n_draws == 30
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"thin": 0}, {"n_jobs": 0}, {"draws": "x"}, {"chains": -1}, {"kernel": 3}, {"split_features": [99]}, {"new": 1}],
+)
+def test_hostile_settings_are_refused_or_harmless(fitted, tmp_path, change):
+    path = tmp_path / "model.npz"
+    fitted.save(path)
+    meta, arrays = io.read(path)
+    own = {name: meta[name] for name in meta if name not in io.OWN_KEYS}
+    io.write(path, {**own, "params": {**own["params"], **change}}, arrays)
+    try:
+        loaded = treedgp.load(path)
+    except FormatError:
+        return
+    np.testing.assert_array_equal(loaded.predict(frame()[0]), fitted.predict(frame()[0]))
+
+
+@pytest.mark.parametrize(
+    "change", [{"chains": 10**9}, {"round": -1}, {"seed": "x"}, {"split": [99]}, {"scaling": "log"}]
+)
+def test_hostile_descriptions_are_refused(fitted, tmp_path, change):
+    path = tmp_path / "model.npz"
+    fitted.save(path)
+    meta, arrays = io.read(path)
+    own = {name: meta[name] for name in meta if name not in io.OWN_KEYS}
+    io.write(path, {**own, **change}, arrays)
+    with pytest.raises(FormatError, match=r"model\.npz"):
+        treedgp.load(path)
 
 
 def test_every_damaged_file_is_refused(fitted, tmp_path):

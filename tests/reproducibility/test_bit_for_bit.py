@@ -85,7 +85,7 @@ def test_another_backend_does_not_show(reference):
 def test_the_length_of_a_chunk_does_not_show(reference, chunk_seconds):
     _, first = reference
     problem, seed = first.posterior_.predictor.problem, first._session.seed
-    run = Run([start_chain(problem, seed, i) for i in range(3)])
+    run = Run.start(problem, [start_chain(problem, seed, i) for i in range(3)])
     run_chains(problem, run, tune=TUNE, rounds=TUNE + DRAWS * THIN, n_jobs=2, chunk_seconds=chunk_seconds)
     assert_same(Draws.join(run.draws).arrays, first.posterior_.draws.arrays)
     assert np.array_equal(run.counts, first.posterior_.counts)

@@ -11,7 +11,7 @@ from treedgp.sampling.progress import SLOW_SECONDS, Progress, is_wanted, warn_if
 
 
 def run_of(rounds, seconds):
-    return SimpleNamespace(round=rounds, seconds=seconds, chains=[])
+    return SimpleNamespace(round=rounds, work=seconds, chains=[])
 
 
 def test_a_slow_fit_is_announced_with_an_estimate():

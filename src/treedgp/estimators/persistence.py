@@ -4,54 +4,55 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterable
 from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import treedgp._core as _core
 from treedgp.errors import ConfigError, FormatError, TreedGPError
 from treedgp.estimators.inputs import InputSchema
 from treedgp.estimators.session import Session
-from treedgp.model.data import NumericColumn
+from treedgp.model.data import InputEncoder, NumericColumn
+from treedgp.model.priors import Priors
 from treedgp.model.priors_json import priors_from_json, priors_to_json
 from treedgp.model.problem import Problem
+from treedgp.model.spec import ModelSpec
 from treedgp.posterior import io
 from treedgp.posterior.check import check_draws, check_state
 from treedgp.posterior.draws import Draws
-from treedgp.sampling.chain import Arrays, Chain, advance
+from treedgp.sampling.chain import Arrays, Chain
 from treedgp.sampling.run import Run
 
 if TYPE_CHECKING:
     from treedgp.estimators.regressor import TreedGPRegressor
 
 CHECKPOINT_SECONDS = 5.0
-NOT_PART_OF_THE_DRAWS = ("draws", "n_jobs", "progressbar")  # a longer or more parallel run has the same draws
 
 
-def _plain(value: Any) -> Any:
+def _plain(name: str, value: Any) -> Any:
     """A constructor argument as JSON."""
-    if isinstance(value, np.ndarray | list | tuple):
-        return [_plain(v) for v in value]
-    if isinstance(value, bool | np.bool_):
+    if value is None or isinstance(value, str | bool):
+        return value
+    if isinstance(value, np.bool_):
         return bool(value)
     if isinstance(value, Integral):
         return int(value)
     if isinstance(value, Real):
         return float(value)
-    return value if value is None or isinstance(value, str) else None
+    if isinstance(value, Priors):
+        return priors_to_json(value)
+    if name == "random_state":
+        return None  # a generator has moved on; the seed it gave is stored
+    if isinstance(value, Iterable):
+        return [_plain(name, v) for v in value]
+    raise ConfigError(f"{name}={value!r} cannot be saved: expected None, text, a number or a list of these.")
 
 
-def _settings(estimator: TreedGPRegressor) -> dict[str, Any]:
-    params = {name: _plain(value) for name, value in estimator.get_params().items() if name != "priors"}
-    return {**params, "priors": None if estimator.priors is None else priors_to_json(estimator.priors)}
-
-
-def digest(estimator: TreedGPRegressor, session: Session) -> str:
-    """Of everything that decides the draws but the seed of an unseeded run."""
-    settings = {k: v for k, v in _settings(estimator).items() if k not in NOT_PART_OF_THE_DRAWS}
-    meta = {"settings": settings, "schema": estimator._schema.to_json()}
+def digest(session: Session, seeded: bool) -> str:
+    """Of everything that decides the draws; the seed counts only where the user gave one."""
+    meta = {**session.description(), "seed": session.seed if seeded else None}
     return io.digest(meta, {"X": session.X, "y": session.y})
 
 
@@ -61,11 +62,10 @@ def save(path: str | os.PathLike[str], estimator: TreedGPRegressor, session: Ses
     draws = Draws.join(run.draws)
     meta = {
         "kind": "regressor",
-        "settings": _settings(estimator),
-        "schema": estimator._schema.to_json(),
-        "digest": digest(estimator, session),
+        "params": {name: _plain(name, value) for name, value in estimator.get_params().items()},
+        "has_feature_names": hasattr(estimator, "feature_names_in_"),
+        **session.description(),
         "seed": session.seed,
-        "chains": len(run.chains),
         "round": run.round,
         "failed_factorisations": run.failed_factorisations,
         "seconds": run.seconds,
@@ -91,20 +91,20 @@ def load(path: str | os.PathLike[str]) -> TreedGPRegressor:
 def resume(path: str | os.PathLike[str]) -> TreedGPRegressor:
     """Continues a checkpointed fit to its end; the draws are those of an uninterrupted run."""
     estimator, session = _read(Path(path))
-    _require_same_isa(Path(path))
+    session.require_same_isa()
     return estimator._sample(session, estimator.draws, path)
 
 
 def reopen(path: str | os.PathLike[str], estimator: TreedGPRegressor, fresh: Session) -> Session:
     """The session of an existing checkpoint, if it belongs to the same data and settings."""
-    stored, session = _read(Path(path))
-    wanted, found = digest(estimator, fresh), digest(stored, session)
+    _, session = _read(Path(path))
+    seeded = estimator.random_state is not None
+    wanted, found = digest(fresh, seeded), digest(session, seeded)
     if wanted != found:
         raise ConfigError(
             f"The checkpoint {path} belongs to other data or settings: its digest is {found[:16]}, that of this fit "
             f"{wanted[:16]}. Give another path, or delete the file to start afresh."
         )
-    _require_same_isa(Path(path))
     return session
 
 
@@ -124,22 +124,14 @@ class Checkpoint:
         self._last = time.monotonic()
 
 
-def _require_same_isa(path: Path) -> None:
-    written = io.read(path)[0]["isa"]
-    if written != _core.isa():
-        raise ConfigError(
-            f"{path} was written with the {written} kernel, this process runs {_core.isa()}: the draws would not be "
-            f"those of an uninterrupted run. Set TREEDGP_ISA={written} before starting Python."
-        )
-
-
 def _read(path: Path) -> tuple[TreedGPRegressor, Session]:
     """A fitted estimator without its posterior, and its session; FormatError for anything amiss."""
     meta, arrays = io.read(path)
     try:
         return _rebuild(meta, arrays)
     except (TreedGPError, KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise FormatError(f"{path} is not a usable treedgp file: {error}. Save the model again.") from error
+        reason = str(error).rstrip(".")
+        raise FormatError(f"{path} is not a usable treedgp file: {reason}. Save the model again.") from error
 
 
 def _rebuild(meta: dict[str, Any], arrays: Arrays) -> tuple[TreedGPRegressor, Session]:
@@ -147,36 +139,43 @@ def _rebuild(meta: dict[str, Any], arrays: Arrays) -> tuple[TreedGPRegressor, Se
 
     if meta.get("kind") != "regressor":
         raise FormatError(f"expected a saved regressor, got {meta.get('kind')!r}")
-    settings = dict(meta["settings"])
-    settings["priors"] = None if settings["priors"] is None else priors_from_json(settings["priors"])
-    estimator = TreedGPRegressor(**settings)
-    schema = InputSchema.from_json(meta["schema"])
+    params = dict(meta["params"])
+    params["priors"] = None if params["priors"] is None else priors_from_json(params["priors"])
+    estimator = TreedGPRegressor(**params)
+    estimator._check_settings()
+
+    schema, spec = InputSchema.from_json(meta["schema"]), ModelSpec.from_json(meta["spec"])
     X, y = (np.ascontiguousarray(arrays[name], dtype=np.float64) for name in ("X", "y"))
-    estimator._remember(schema)
+    if X.ndim != 2 or X.shape[1] != len(schema.names) or y.shape != X.shape[:1] or not len(y):
+        raise FormatError(f"expected X (n, {len(schema.names)}) and y (n), got shapes {X.shape} and {y.shape}")
+    if not (np.isfinite(X).all() and np.isfinite(y).all()):
+        raise FormatError("expected finite X and y")
     estimator.n_features_in_ = len(schema.names)
-    if schema.is_frame:
+    if meta["has_feature_names"] is True:
         estimator.feature_names_in_ = np.array(schema.names, dtype=object)
-    problem = Problem.make(estimator._spec(), estimator._encoder(schema, X), X, y)
-    states = [_group(arrays, f"chain{i}/") for i in range(_bounded(meta, "chains", 10_000))]
+    split, leaf = (tuple(int(i) for i in meta[name]) for name in ("split", "leaf"))
+    labels = {i: schema.labels(i) for i in schema.categorical}
+    encoder = InputEncoder.learn(X, schema.names, set(schema.categorical), split, leaf, meta["scaling"], labels)
+    problem = Problem.make(spec, encoder, X, y)
+
     seed, round_ = _bounded(meta, "seed", 2**64 - 1), _bounded(meta, "round", 2**50)
-    chains = [Chain(seed, i, round_, state) for i, state in enumerate(states)]
-    run = Run(chains)
-    session = Session(problem, X, y, seed, run)
-    draws = Draws(_group(arrays, "draws/"), len(chains))
+    states = [_group(arrays, f"chain{i}/") for i in range(_bounded(meta, "chains", 10_000))]
     q = problem.x.shape[1]
-    spec = problem.spec
-    sizes = [column.size for column in problem.encoder.split_columns]
-    categorical = [not isinstance(column, NumericColumn) for column in problem.encoder.split_columns]
+    sizes = [column.size for column in encoder.split_columns]
+    categorical = [not isinstance(column, NumericColumn) for column in encoder.split_columns]
     model = (spec.n_ranges(q), spec.n_coefficients(q), sizes)
-    check_draws(draws.arrays, *model, session.n_draws * len(chains), categorical)
-    for chain in chains:
-        check_state(chain.state, *model, categorical)
-        advance(problem, chain, chain.round)  # no round: the core's own check
-    run.draws = [[draws.chain(i)] for i in range(len(chains))]
-    if arrays["counts"].shape != run.counts.shape:
-        raise FormatError(f"expected counts of shape {run.counts.shape}, got {arrays['counts'].shape}")
-    run.counts = arrays["counts"].astype(np.int64)
-    run.failed_factorisations = int(meta["failed_factorisations"])
+    for state in states:
+        check_state(state, *model, categorical)
+    run = Run.start(problem, [Chain(seed, i, round_, state) for i, state in enumerate(states)])
+    session = Session(problem, schema, X, y, seed, str(meta["isa"]), run)
+    draws = Draws(_group(arrays, "draws/"), len(states))
+    check_draws(draws.arrays, *model, session.n_draws * len(states), categorical)
+    run.draws = [[draws.chain(i)] for i in range(len(states))]
+    counts = arrays["counts"]
+    if counts.shape != run.counts.shape or counts.dtype != np.int64 or (counts < 0).any():
+        raise FormatError(f"expected counts of shape {run.counts.shape}, integers that are not negative")
+    run.counts = counts
+    run.failed_factorisations = _bounded(meta, "failed_factorisations", 2**60)
     run.seconds = float(meta["seconds"])
     return estimator, session
 

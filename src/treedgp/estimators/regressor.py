@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import metadata_routing
 from sklearn.utils.validation import check_is_fitted
 
 from treedgp.errors import ConfigError
@@ -89,6 +90,9 @@ class TreedGPRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Only after a fit on a data frame whose column names are text.
     """
 
+    # An option of the run, not metadata to be routed.
+    __metadata_request__fit = {"checkpoint": metadata_routing.UNUSED}  # noqa: RUF012
+
     def __init__(
         self,
         *,
@@ -134,18 +138,15 @@ class TreedGPRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Sample the posterior given X (n, columns) and y (n).
 
         With `checkpoint`, the run is written to that file every few seconds; if the file exists and belongs to the
-        same data and settings, the run continues from it. `treedgp.resume(path)` needs nothing but the file.
+        same data and settings, the run continues from it, and keeps the draws it has if they are more than asked for.
+        `treedgp.resume(path)` needs nothing but the file.
         """
-        for name in ("draws", "thin", "chains"):
-            check_positive_integer(name, getattr(self, name))
-        check_positive_integer("tune", self.tune, least=0)
-        check_run_settings(self.n_jobs, self.progressbar)
-        spec = self._spec()
+        self._check_settings()
+        for learned in ("posterior_", "priors_", "_session"):  # a fit that fails must not look like the one before
+            self.__dict__.pop(learned, None)
         schema, inputs, response = read_training(self, X, y, self.categorical_features)
-        problem = Problem.make(spec, self._encoder(schema, inputs), inputs, response)
-        self.__dict__.pop("posterior_", None)  # an interrupted fit must not look like the one before
-        self._remember(schema)
-        session = Session.start(problem, inputs, response, seed_from(self.random_state), self.chains)
+        problem = Problem.make(self._spec(), self._encoder(schema, inputs), inputs, response)
+        session = Session.start(problem, schema, inputs, response, seed_from(self.random_state), self.chains)
         if checkpoint is not None and os.path.exists(checkpoint):
             session = persistence.reopen(checkpoint, self, session)
         return self._sample(session, self.draws, checkpoint)
@@ -154,7 +155,7 @@ class TreedGPRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Draw `draws` more from each chain; the same as having asked for them at first, bit for bit."""
         check_is_fitted(self)
         check_positive_integer("draws", draws)
-        return self._sample(self._session, self._session.n_draws + draws)
+        return self._sample(self._session.branch(), self._session.n_draws + draws)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, without pickle. The file contains the training data."""
@@ -184,7 +185,7 @@ class TreedGPRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return self.predict_quantiles(X, [(1 - level) / 2, (1 + level) / 2], of)
 
     def sample_posterior(self, X: ArrayLike, n: int | None = None) -> Floats:
-        """(draw, row): f(x) jointly over rows, one sample for each kept draw, or for n of them."""
+        """(draw, row): f(x) jointly over rows, one sample for each kept draw, or for n of them if there are more."""
         if n is not None:
             check_positive_integer("n", n)
         X, predictor = self._ready(X)
@@ -200,25 +201,33 @@ class TreedGPRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _sample(self, session: Session, draws: int, checkpoint: str | os.PathLike[str] | None = None) -> Self:
         """Rounds until each chain has `draws` draws. Ctrl-C keeps the draws so far and goes on upwards."""
         file = None if checkpoint is None else persistence.Checkpoint(checkpoint, self, session)
+        if file:
+            file.write()  # a path that cannot be written is better known now
         try:
             session.sample(draws, self.n_jobs, is_wanted(self.progressbar), file.after_chunk if file else lambda: None)
         finally:
-            if file and session.run.round > 0:
-                file.write()
             if session.n_draws > 0:
                 self._keep(session)
+            if file:
+                file.write()
         began = time.perf_counter()
         warn_once(self.posterior_.health())
         self.posterior_.timings["diagnostics"] = time.perf_counter() - began
         return self
 
-    def _remember(self, schema: InputSchema) -> None:
-        self._schema = schema
-        self.priors_ = Priors() if self.priors is None else self.priors
-
     def _keep(self, session: Session) -> None:
         self._session = session
+        self.priors_ = session.problem.spec.priors
         self.posterior_ = session.posterior(self.n_jobs)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "posterior_")
+
+    def _check_settings(self) -> None:
+        for name in ("draws", "thin", "chains"):
+            check_positive_integer(name, getattr(self, name))
+        check_positive_integer("tune", self.tune, least=0)
+        check_run_settings(self.n_jobs, self.progressbar)
 
     def _spec(self) -> ModelSpec:
         return ModelSpec(
@@ -229,7 +238,7 @@ class TreedGPRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             kernel=self.kernel,
             isotropic=self.isotropic,
             priors=Priors() if self.priors is None else self.priors,
-            schedule=Schedule(tune=self.tune, thin=self.thin),
+            schedule=Schedule(tune=int(self.tune), thin=int(self.thin)),
         )
 
     def _encoder(self, schema: InputSchema, X: Floats) -> InputEncoder:
@@ -237,6 +246,8 @@ class TreedGPRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         numeric = [i for i in range(len(names)) if i not in categorical]
         if isinstance(self.split_features, str) and self.split_features == "categorical":
             split = list(categorical)
+            if not split:
+                warnings.warn("split_features='categorical', but no column is: the tree cannot split.", stacklevel=3)
         else:
             split = chosen_columns("split_features", self.split_features, list(range(len(names))), names)
         leaf = chosen_columns("leaf_features", self.leaf_features, numeric, names)
@@ -247,4 +258,4 @@ class TreedGPRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _ready(self, X: ArrayLike) -> tuple[Floats, Predictor]:
         check_is_fitted(self)
-        return read_new(self, self._schema, X), self.posterior_.predictor
+        return read_new(self, self._session.schema, X), self.posterior_.predictor

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+import treedgp._core as _core
+from treedgp.errors import ConfigError
+from treedgp.estimators.inputs import InputSchema
 from treedgp.model.data import Floats
 from treedgp.model.problem import Problem
 from treedgp.posterior.draws import Draws
@@ -19,15 +23,25 @@ from treedgp.sampling.run import Run, run_chains
 
 @dataclass(frozen=True, eq=False)
 class Session:
+    """Everything that decides the draws, as resolved when the fit began; later changes of an estimator's parameters
+    do not reach it."""
+
     problem: Problem
+    schema: InputSchema
     X: Floats  # (n, columns), as read
     y: Floats  # (n)
     seed: int
+    isa: str  # of the kernel that drew so far
     run: Run
 
     @classmethod
-    def start(cls, problem: Problem, X: Floats, y: Floats, seed: int, chains: int) -> Session:
-        return cls(problem, X, y, seed, Run([start_chain(problem, seed, i) for i in range(chains)]))
+    def start(cls, problem: Problem, schema: InputSchema, X: Floats, y: Floats, seed: int, chains: int) -> Session:
+        run = Run.start(problem, [start_chain(problem, seed, i) for i in range(chains)])
+        return cls(problem, schema, X, y, seed, _core.isa(), run)
+
+    def branch(self) -> Session:
+        """The same, to be continued without touching this one."""
+        return replace(self, run=self.run.copy())
 
     @property
     def n_draws(self) -> int:
@@ -35,10 +49,30 @@ class Session:
         schedule = self.problem.spec.schedule
         return max(0, self.run.round - schedule.tune) // schedule.thin
 
+    def description(self) -> dict[str, Any]:
+        """What decides the draws besides data and seed, as JSON."""
+        encoder = self.problem.encoder
+        return {
+            "spec": self.problem.spec.to_json(),
+            "schema": self.schema.to_json(),
+            "split": list(encoder.split),
+            "leaf": list(encoder.leaf),
+            "scaling": encoder.scaling,
+            "chains": len(self.run.chains),
+        }
+
+    def require_same_isa(self) -> None:
+        if self.isa != _core.isa():
+            raise ConfigError(
+                f"The chains ran with the {self.isa} kernel, this process has {_core.isa()}: the draws would not be "
+                f"those of an uninterrupted run. Set TREEDGP_ISA={self.isa} before starting Python."
+            )
+
     def sample(
         self, draws: int, n_jobs: int | None, progressbar: bool, after_chunk: Callable[[], None] = lambda: None
     ) -> None:
         """Rounds until each chain has `draws` draws; nothing to do if it has them."""
+        self.require_same_isa()
         schedule = self.problem.spec.schedule
         rounds = schedule.rounds(draws)
         with Progress(progressbar, rounds, schedule.tune) as progress:

@@ -123,6 +123,7 @@ class InputEncoder:
     columns: tuple[Column, ...]
     split: tuple[int, ...]
     leaf: tuple[int, ...]
+    scaling: str = "minmax"
 
     @classmethod
     def learn(
@@ -145,7 +146,7 @@ class InputEncoder:
             else NumericColumn.learn(name, X[:, i], scaling)
             for i, name in enumerate(names)
         ]
-        return cls(tuple(columns), split, leaf)
+        return cls(tuple(columns), split, leaf, scaling)
 
     @property
     def split_columns(self) -> list[Column]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -29,6 +29,7 @@ class Problem:
     def make(cls, spec: ModelSpec, encoder: InputEncoder, X: Floats, y: Floats) -> Problem:
         scale = ResponseScale.learn(y)
         x = encoder.leaf_inputs(X)
+        spec = replace(spec, schedule=spec.schedule.resolved(spec.n_ranges(x.shape[1])))
         if spec.priors.coefficients.kind == "flat" and spec.linear_mean(x.shape[1]):
             _check_rank(x, encoder.leaf_names())
         return cls(spec, encoder, scale, x, encoder.codes(X), scale.scale(y))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any
 
 import numpy as np
 
 import treedgp._core as _core
 from treedgp.errors import ConfigError
 from treedgp.model.priors import GammaMixture, NoisePrior, Priors
+from treedgp.model.priors_json import priors_from_json, priors_to_json
 
 LEAVES = ("gp", "linear", "constant")
 MEANS = ("linear", "constant")
@@ -38,8 +40,20 @@ class Schedule:
     weights: tuple[float, ...] = (0.25, 0.25, 0.2, 0.1, 0.1, 0.1)
     anneal: bool = True
 
+    def __post_init__(self) -> None:
+        counts = type(self.tune) is int and type(self.thin) is int and self.tune >= 0 and self.thin >= 1
+        moves = [m for m in (self.tree_moves, self.range_moves, self.nugget_moves) if m is not None]
+        if not counts or not all(isinstance(m, int | float) and 0 <= m < math.inf for m in moves):
+            raise ConfigError(f"Schedule: expected integers tune >= 0 and thin >= 1 and moves >= 0, got {self!r}")
+
     def rounds(self, draws: int) -> int:
         return self.tune + draws * self.thin
+
+    def resolved(self, n_ranges: int) -> Schedule:
+        """With numbers in place of None."""
+        tree_moves = (3 if n_ranges else 12) if self.tree_moves is None else self.tree_moves
+        range_moves = math.ceil(math.sqrt(n_ranges)) if self.range_moves is None else self.range_moves
+        return replace(self, tree_moves=tree_moves, range_moves=range_moves)
 
 
 @dataclass(frozen=True)
@@ -66,6 +80,16 @@ class ModelSpec:
                 raise ConfigError(f"{name} must be True or False, got {value!r}")
         if not isinstance(self.priors, Priors):
             raise ConfigError(f"priors must be a treedgp.Priors object or None, got {self.priors!r}")
+
+    def to_json(self) -> dict[str, Any]:
+        parts = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("priors", "schedule")}
+        return {**parts, "priors": priors_to_json(self.priors), "schedule": asdict(self.schedule)}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> ModelSpec:
+        schedule = {**value["schedule"], "weights": tuple(value["schedule"]["weights"])}
+        parts = {**value, "priors": priors_from_json(value["priors"]), "schedule": Schedule(**schedule)}
+        return cls(**parts)
 
     def linear_mean(self, n_leaf_columns: int) -> bool:
         return self.leaf != "constant" and self.mean == "linear" and n_leaf_columns > 0
@@ -104,13 +128,9 @@ class ModelSpec:
         _set_inverse_gamma(spec.sigma2, priors.noise)
         _set_inverse_gamma(spec.tau2, NoisePrior(coefficients.a, coefficients.g, coefficients.rates))
 
-        schedule = self.schedule
-        for name in ("tune", "thin", "nugget_moves", "anneal"):
+        schedule = self.schedule.resolved(spec.leaf.n_range)
+        for name in ("tune", "thin", "tree_moves", "range_moves", "nugget_moves", "anneal"):
             setattr(spec.schedule, name, getattr(schedule, name))
-        n_range = spec.leaf.n_range
-        for name, default in (("tree_moves", 3 if n_range else 12), ("range_moves", math.ceil(math.sqrt(n_range)))):
-            value = getattr(schedule, name)
-            setattr(spec.schedule, name, default if value is None else value)
         spec.schedule.weights = list(schedule.weights)
         return spec
 

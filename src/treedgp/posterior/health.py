@@ -86,4 +86,4 @@ def warn_once(findings: Sequence[Finding]) -> None:
     """All warnings as one ConvergenceWarning."""
     texts = [str(f) for f in findings if f.level == "warning"]
     if texts:
-        warnings.warn("\n".join(["Do not trust this fit yet.", *texts]), ConvergenceWarning, stacklevel=3)
+        warnings.warn("\n".join(["Do not trust this fit yet.", *texts]), ConvergenceWarning, stacklevel=4)

@@ -100,7 +100,7 @@ class Posterior:
     def map_trees(self, target: object = None) -> dict[int, Tree]:
         """For each height seen, the tree of the draw with the largest log posterior; mirror trees are one tree."""
         _check_no_target(target)
-        forest = self._canonical_forest()
+        forest = self._canonical_forest
         keys = forest.keys()
         counts = Counter(keys)
         log_posterior = self.draws.arrays["log_posterior"]
@@ -132,7 +132,7 @@ class Posterior:
         index = self._split_index(column)
         split_column = self.split_columns[index]
         is_categorical = isinstance(split_column, CategoricalColumn)
-        forest = self._canonical_forest() if is_categorical else self.forest
+        forest = self._canonical_forest if is_categorical else self.forest
         nodes = np.flatnonzero(forest.column == index)
         chain, draw = np.divmod(forest.draw[nodes], self.draws.n_draws)
         values = values_of_cuts(split_column, forest.cut[nodes])
@@ -154,6 +154,7 @@ class Posterior:
         arrays = self.draws.arrays
         return Forest(arrays["node_start"], arrays["column"], arrays["cut"])
 
+    @cached_property
     def _canonical_forest(self) -> Forest:
         return canonical(self.forest, self.split_columns, self.predictor.problem.codes)
 

@@ -66,7 +66,7 @@ class Split:
 Node = Leaf | Split
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Tree:
     """A tree of the posterior, in canonical form (see `canonical`). `str()` gives it as indented text."""
 
@@ -87,6 +87,9 @@ class Tree:
     @property
     def n_leaves(self) -> int:
         return len(self.leaf_sizes)
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def __str__(self) -> str:
         leaves = "1 leaf" if self.n_leaves == 1 else f"{self.n_leaves} leaves"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import sys
 import threading
 import time
@@ -22,16 +23,17 @@ def is_wanted(progressbar: bool | str) -> bool:
     if progressbar != "auto":
         return bool(progressbar)
     in_notebook = "ipykernel" in sys.modules
-    is_main = threading.current_thread() is threading.main_thread()
+    is_main_thread = threading.current_thread() is threading.main_thread()
+    is_main = is_main_thread and multiprocessing.current_process().name == "MainProcess"
     return is_main and (sys.stderr.isatty() or in_notebook)
 
 
 def warn_if_slow(run: Run, rounds: int) -> None:
     """After the first chunk: says so if the whole run will take long."""
-    seconds = run.seconds / run.round * rounds
+    seconds = run.work / run.round * rounds
     if seconds > SLOW_SECONDS:
         warnings.warn(
-            f"This fit will take about {seconds / 60:.0f} minutes: {rounds} rounds of {run.seconds / run.round:.2g} s. "
+            f"This fit will take about {seconds / 60:.0f} minutes: {rounds} rounds of {run.work / run.round:.2g} s. "
             "A region of n rows costs n^3. Fewer rows or rounds, or more n_jobs, make it shorter.",
             UserWarning,
             stacklevel=2,

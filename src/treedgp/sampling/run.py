@@ -7,11 +7,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from types import FrameType
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
 from treedgp.model.problem import Problem
@@ -26,14 +26,20 @@ class Run:
     """Chains and what they have given so far; all have made the same number of rounds."""
 
     chains: list[Chain]
-    draws: list[list[Arrays]] = field(init=False)  # by chain, a list of chunks
-    counts: NDArray[np.int64] = field(init=False)  # (chain, move, 2), of the rounds after tuning
+    draws: list[list[Arrays]]  # by chain, a list of chunks
+    counts: NDArray[np.int64]  # (chain, move, 2), of the rounds after tuning
     failed_factorisations: int = 0
-    seconds: float = 0.0
+    seconds: float = 0.0  # by the clock
+    work: float = 0.0  # seconds of the rounds themselves, shared out over the workers
 
-    def __post_init__(self) -> None:
-        self.draws = [[] for _ in self.chains]
-        self.counts = np.zeros((len(self.chains), len(TREE_MOVES) + len(SCALAR_MOVES), 2), dtype=np.int64)
+    @classmethod
+    def start(cls, problem: Problem, chains: list[Chain]) -> Run:
+        """Chains as they stand, with no draws yet; checks that the core takes their states."""
+        none_yet = [[advance(problem, chain, chain.round).draws] for chain in chains]
+        return cls(chains, none_yet, np.zeros((len(chains), len(TREE_MOVES) + len(SCALAR_MOVES), 2), dtype=np.int64))
+
+    def copy(self) -> Run:
+        return replace(self, chains=list(self.chains), draws=[list(c) for c in self.draws], counts=self.counts.copy())
 
     @property
     def round(self) -> int:
@@ -90,6 +96,8 @@ def run_chains(
                 chunks = parallel(delayed(advance)(problem, chain, end) for chain in run.chains)
                 run.add(chunks, tuning)
             run.seconds += time.perf_counter() - began
+            workers = min(len(chunks), max(1, effective_n_jobs(n_jobs)))
+            run.work += sum(chunk.seconds for chunk in chunks) / workers
             report(run)
             slowest = max(chunk.seconds for chunk in chunks)  # not the time to send tasks about
             size = max(1, min(int(size * chunk_seconds / max(slowest, 1e-9)), 8 * size))
