@@ -203,16 +203,23 @@ def test_checkpoints_of_other_columns_or_seeds_are_told_apart(tmp_path):
 
 
 def test_a_checkpoint_that_cannot_be_written_is_known_before_sampling(tmp_path):
-    estimator = model(draws=10**6)
+    X, y = frame()
+    estimator = model().fit(X, y).set_params(draws=10**6)
     with pytest.raises(OSError, match="folder"):
-        estimator.fit(*frame(), checkpoint=tmp_path / "nowhere" / "run.npz")
+        estimator.fit(X, y, checkpoint=tmp_path / "nowhere" / "run.npz")
+    estimator.predict(X)  # the first fit is still there
 
 
-def test_a_failed_refit_leaves_an_unfitted_estimator(fitted):
+def test_a_run_that_fails_while_tuning_leaves_an_unfitted_estimator(monkeypatch):
     X, y = frame()
     estimator = model().fit(X, y)
-    with pytest.raises(treedgp.DataError):
-        estimator.fit(X.assign(speed=np.nan), y)
+
+    def interrupt(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(session, "run_chains", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        estimator.fit(X, y)
     for use in (lambda: estimator.predict(X), lambda: estimator.extend(5), lambda: estimator.save("model.npz")):
         with pytest.raises(NotFittedError):
             use()

@@ -77,16 +77,15 @@ def preset(name: str, **overrides: Any) -> TreedGPRegressor:
     Notes
     -----
     The rows of Section 4.1 of Broderick and Gramacy (2011), the R call of each, and its replacement. X has ten real
-    columns, `reals`, and a categorical input: three 0/1 columns where the leaves see it (btlm, btgp, btgpllm), one
-    categorical column, `category`, elsewhere.
+    columns, `reals`, and a categorical one, `category`, which enters a leaf only where it is listed, as 0/1 columns.
 
     bcart    bcart(X, Z)                             preset("bcart")
-    btlm     btlm(X, Z)                              preset("btlm")
+    btlm     btlm(X, Z)                              preset("btlm", leaf_features=[*reals, category])
     btlm2    btlm(X, Z, basemax=10)                  preset("btlm", leaf_features=reals)
-    btgp     btgp(X, Z)                              preset("btgp")
+    btgp     btgp(X, Z)                              preset("btgp", leaf_features=[*reals, category])
     btgp2    btgp(X, Z, basemax=10)                  preset("btgp", leaf_features=reals)
     btgp3    btgp(X, Z, basemax=10, splitmin=11)     preset("btgp", leaf_features=reals, split_features=[category])
-    btgpllm  btgpllm(X, Z)                           preset("btgpllm")
+    btgpllm  btgpllm(X, Z)                           preset("btgpllm", leaf_features=[*reals, category])
     btgp2llm btgpllm(X, Z, basemax=10)               preset("btgpllm", leaf_features=reals)
     btgp3llm btgpllm(X, Z, basemax=10, splitmin=11)  preset("btgpllm", leaf_features=reals, split_features=[category])
     """

@@ -142,13 +142,14 @@ class TreedGPRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         `treedgp.resume(path)` needs nothing but the file.
         """
         self._check_settings()
-        for learned in ("posterior_", "priors_", "_session"):  # a fit that fails must not look like the one before
+        before = dict(self.__dict__)
+        try:
+            session = self._open(X, y, checkpoint)
+        except BaseException:
+            self.__dict__ = before  # bad input loses nothing
+            raise
+        for learned in ("posterior_", "priors_", "_session"):  # a run that fails must not look like the one before
             self.__dict__.pop(learned, None)
-        schema, inputs, response = read_training(self, X, y, self.categorical_features)
-        problem = Problem.make(self._spec(), self._encoder(schema, inputs), inputs, response)
-        session = Session.start(problem, schema, inputs, response, seed_from(self.random_state), self.chains)
-        if checkpoint is not None and os.path.exists(checkpoint):
-            session = persistence.reopen(checkpoint, self, session)
         return self._sample(session, self.draws, checkpoint)
 
     def extend(self, draws: int) -> Self:
@@ -198,11 +199,21 @@ class TreedGPRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         rng = np.random.default_rng(seed_from(random_state))
         return predictor.sample_y(X, rng.integers(len(predictor.draws), size=n_samples), rng).T
 
+    def _open(self, X: ArrayLike, y: ArrayLike, checkpoint: str | os.PathLike[str] | None) -> Session:
+        """The fit before its first round, or where an existing checkpoint left it."""
+        schema, inputs, response = read_training(self, X, y, self.categorical_features)
+        problem = Problem.make(self._spec(), self._encoder(schema, inputs), inputs, response)
+        session = Session.start(problem, schema, inputs, response, seed_from(self.random_state), self.chains)
+        if checkpoint is None:
+            return session
+        if os.path.exists(checkpoint):
+            session = persistence.reopen(checkpoint, self, session)
+        persistence.save(checkpoint, self, session)  # a path that cannot be written is better known now
+        return session
+
     def _sample(self, session: Session, draws: int, checkpoint: str | os.PathLike[str] | None = None) -> Self:
         """Rounds until each chain has `draws` draws. Ctrl-C keeps the draws so far and goes on upwards."""
         file = None if checkpoint is None else persistence.Checkpoint(checkpoint, self, session)
-        if file:
-            file.write()  # a path that cannot be written is better known now
         try:
             session.sample(draws, self.n_jobs, is_wanted(self.progressbar), file.after_chunk if file else lambda: None)
         finally:
