@@ -21,9 +21,9 @@ SCHEDULES = {
 
 
 def main() -> None:
-    parts = [machine("No peer"), "Four chains of 2000 + 20000 rounds; columns as in `mixing.md`."]
+    parts = [machine("No peer"), "Two sets of four chains of 2000 + 20000 rounds; columns as in `mixing.md`."]
     for task in (exp2d(), motorcycle()):
-        rows = [ours(task, name, Priors(), 2000, **options) for name, options in SCHEDULES.items()]
+        rows = [ours(task, name, Priors(), 2000, 2, **options) for name, options in SCHEDULES.items()]
         parts += [f"## {task.name}", table(pd.DataFrame(rows).rename(columns={"sampler": "schedule"}))]
     write("schedules", "Other schedules", parts)
 

@@ -90,12 +90,19 @@ def rounds_per_second(problem: Problem, chain: Chain, rounds: int) -> tuple[floa
 
 
 def sample(
-    task: Task, priors: Priors, chains: int, rounds: int, tune: int, prior_tree: bool = False, **schedule: float
+    task: Task,
+    priors: Priors,
+    chains: int,
+    rounds: int,
+    tune: int,
+    seed: int = 1,
+    prior_tree: bool = False,
+    **schedule: float,
 ):
     """Draws of all chains, E f at the probes (chain, draw, probe), CPU seconds of the sampling."""
     problem = task.problem(priors, tune=tune, **schedule)
     before = time.process_time()
-    chunks = [advance(problem, start_chain(problem, 1, i, prior_tree), tune + rounds) for i in range(chains)]
+    chunks = [advance(problem, start_chain(problem, seed, i, prior_tree), tune + rounds) for i in range(chains)]
     cpu = time.process_time() - before
     draws = Draws.join([[chunk.draws] for chunk in chunks])
     means = draws.by_chain(Predictor(problem, draws).mean_by_draw(task.probes()))
