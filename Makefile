@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 CPP_SOURCES := CMakeLists.txt $(shell find cpp -name '*.hpp' -o -name '*.cpp')
 
-.PHONY: demo build test long-test bench lint clean
+.PHONY: demo build test long-test bench docs lint clean
 
 demo: build
 	$(BIN)/treedgp demo
@@ -15,7 +15,12 @@ long-test: build
 	$(BIN)/pytest -n 2
 
 bench: build
-	cd benchmarks && for page in kernel rounds mixing schedules growth friedman fit; do OPENBLAS_NUM_THREADS=1 ../$(BIN)/python $$page.py; done
+	cd benchmarks && for page in kernel rounds mixing schedules growth friedman fit class_priors classes; do OPENBLAS_NUM_THREADS=1 ../$(BIN)/python $$page.py; done
+
+# Tutorials run as they are built; a warning is an error.
+docs: build .venv/docs
+	$(BIN)/sphinx-build -q -W --keep-going -b html docs build/docs
+	@echo "Open build/docs/index.html"
 
 lint: .venv/ready
 	$(BIN)/ruff check .
@@ -34,6 +39,10 @@ build: .venv/built
 	@$(PYTHON) tools/check_machine.py
 	$(PYTHON) -m venv .venv
 	$(BIN)/python tools/install_dependencies.py
+	@touch $@
+
+.venv/docs: .venv/ready
+	$(BIN)/python tools/install_dependencies.py docs
 	@touch $@
 
 clean:

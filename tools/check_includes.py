@@ -11,6 +11,7 @@ LAYERS = [
     {"leaf"},
     {"state"},
     {"moves"},
+    {"latent"},
     {"round", "predict"},
 ]
 RANK = {folder: rank for rank, layer in enumerate(LAYERS) for folder in layer}

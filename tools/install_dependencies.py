@@ -1,4 +1,4 @@
-"""Installs what pyproject.toml lists (build, run, dev) into the running environment."""
+"""Installs what pyproject.toml lists (build, run, and the extras named, else dev) into the running environment."""
 
 import subprocess
 import sys
@@ -7,5 +7,6 @@ from pathlib import Path
 
 project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())
 wanted = project["build-system"]["requires"] + project["project"]["dependencies"]
-wanted += project["project"]["optional-dependencies"]["dev"]
+for extra in sys.argv[1:] or ["dev"]:
+    wanted += project["project"]["optional-dependencies"][extra]
 sys.exit(subprocess.call([sys.executable, "-m", "pip", "install", "-q", *wanted]))

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "treedgp/predict/predict.hpp"
+#include "treedgp/predict/classes.hpp"
 #include "treedgp/round/run.hpp"
 
 namespace treedgp::bind {
@@ -23,7 +23,8 @@ nb::object to_numpy(std::vector<T> values, std::initializer_list<std::size_t> sh
   return nb::cast(nb::ndarray<nb::numpy, T>(owner->data(), shape, free));
 }
 
-inline nb::dict to_dict(Draws&& d, std::size_t n_range, std::size_t m) {
+inline nb::dict to_dict(Draws&& d, const Problem& problem) {
+  const std::size_t n_range = problem.spec.leaf.n_range, m = problem.data.m(), n = problem.data.n;
   const std::size_t draws = d.log_posterior.size(), nodes = d.column.size(), leaves = d.nugget.size();
   nb::dict out;
   out["node_start"] = to_numpy(std::move(d.node_start), {draws + 1});
@@ -38,7 +39,18 @@ inline nb::dict to_dict(Draws&& d, std::size_t n_range, std::size_t m) {
   out["beta0"] = to_numpy(std::move(d.beta0), {draws, m});
   out["w_inv"] = to_numpy(std::move(d.w_inv), {draws, m * (m + 1) / 2});
   out["hyper"] = to_numpy(std::move(d.hyper), {draws, std::size_t{4}});
+  if (problem.classes.n_latents() > 0) out["latent"] = to_numpy(std::move(d.latent), {draws, n});
   out["log_posterior"] = to_numpy(std::move(d.log_posterior), {draws});
+  return out;
+}
+
+inline std::size_t n_layers(const Problem& problem) { return std::max(1, problem.classes.n_latents()); }
+
+// A dict for each layer; layers without draws included.
+inline nb::list to_list(std::vector<Draws>&& layers, const Problem& problem) {
+  layers.resize(n_layers(problem));
+  nb::list out;
+  for (Draws& d : layers) out.append(to_dict(std::move(d), problem));
   return out;
 }
 
@@ -72,6 +84,8 @@ class DrawsIn {
     view.beta0 = shaped<double>("beta0", {draws, m});
     view.w_inv = shaped<double>("w_inv", {draws, m * (m + 1) / 2});
     view.hyper = shaped<double>("hyper", {draws, 4});
+    view.n = problem.data.n;
+    if (problem.classes.n_latents() > 0) view.latent = shaped<double>("latent", {draws, static_cast<std::size_t>(view.n)});
   }
 
   template <class T>
@@ -99,6 +113,29 @@ class DrawsIn {
 
   nb::dict arrays_;
   std::vector<nb::object> kept_;  // in case the dict changes meanwhile
+};
+
+// The draws of every layer of a chain.
+class LayersIn {
+ public:
+  LayersIn(const nb::list& layers, const Problem& problem) {
+    if (layers.size() != n_layers(problem))
+      throw std::invalid_argument("draws: expected " + std::to_string(n_layers(problem)) + " layers, got " +
+                                  std::to_string(layers.size()));
+    for (const auto& arrays : layers) {
+      const DrawsIn& in = layers_.emplace_back(nb::cast<nb::dict>(arrays), problem);
+      views.push_back(in.view);
+      if (in.view.n_draws != views[0].n_draws) throw std::invalid_argument("draws: layers differ in length");
+    }
+  }
+
+  DrawsIn& layer(std::size_t i) { return layers_[i]; }
+  std::size_t size() const { return layers_.size(); }
+
+  std::vector<DrawsView> views;
+
+ private:
+  std::vector<DrawsIn> layers_;
 };
 
 // (n, k) row-major to (k, n).

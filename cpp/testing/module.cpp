@@ -4,6 +4,7 @@
 #include "enumerator.hpp"
 
 void bind_kernel(nanobind::module_& m);
+void bind_latent(nanobind::module_& m);
 
 namespace treedgp::testing {
 
@@ -24,56 +25,77 @@ nb::dict ratio_to_dict(const LogRatio& r) {
 
 const char* const tree_moves[] = {"grow", "prune", "change", "shift", "swap", "rotate"};
 
-// A move by name on a state; `index` is the leaf of a range or nugget move.
+// A move by name on a state; those of a single leaf move leaf `index` of layer `turn`.
 template <class Rng>
 std::optional<Proposal> propose(const std::string& move, const State& s, const Problem& problem, Workspace& ws,
-                                int index, Rng& rng) {
+                                int index, int turn, Rng& rng) {
   for (int i = 0; i < n_tree_moves; ++i)
     if (move == tree_moves[i]) return propose_tree_move(static_cast<TreeMove>(i), s, problem, ws, rng);
-  if (index < 0 || index >= static_cast<int>(s.leaves.size())) throw std::invalid_argument("no such leaf");
-  const double now = log_marginal(problem, s.leaves[index], s.hyper);
-  if (move != "range" && move != "nugget") throw std::invalid_argument("unknown move: " + move);
-  LeafProposal next = move == "range" ? propose_range(s, problem, ws, index, now, rng)
-                                      : propose_nugget(s, problem, ws, index, now, rng);
-  std::vector<Leaf> leaves;
-  leaves.push_back(std::move(next.leaf));
+  const Layer& layer = s.layers.at(turn);
+  if (index < 0 || index >= static_cast<int>(layer.leaves.size())) throw std::invalid_argument("no such leaf");
+  const double now = log_marginal(problem, layer.leaves[index], layer.hyper);
+  LeafProposal next = [&] {
+    if (move == "range") return propose_range(layer, problem, ws, index, now, rng);
+    if (move == "nugget") return propose_nugget(layer, problem, ws, index, now, rng);
+    if (move == "sigma2") return propose_sigma2(layer, problem, ws, index, now, rng);
+    if (move == "tau2") return propose_tau2(layer, problem, index, now, rng);
+    throw std::invalid_argument("unknown move: " + move);
+  }();
+  std::vector<std::vector<Leaf>> leaves;
+  for (const Layer& every : s.layers) leaves.push_back({&every == &layer ? next.leaf : every.leaves[index]});
   return Proposal{s.tree, index, 1, std::move(leaves), next.ratio};
 }
 
-nb::object proposal_to_python(const State& s, const Problem& problem, std::optional<Proposal> proposal) {
+// The one tree of a chain, in the middle of a turn of class `turn` if `y` and `noise` are given: its response is then
+// y, with noise of its own.
+Trees restore_one(const Problem& problem, const nb::list& state, int turn, const nb::object& y, const nb::object& noise) {
+  Trees trees = StateIn(state, problem).restore(problem);
+  if (trees.size() != 1) throw std::invalid_argument("expected a state with one tree");
+  if (y.is_none()) return trees;
+  const auto z = nb::cast<In<double>>(y), nu = nb::cast<In<double>>(noise);
+  Layer& layer = trees[0].layers.at(turn);
+  layer.response = {Vector(z.data(), z.data() + z.size()), Vector(nu.data(), nu.data() + nu.size())};
+  Workspace ws;
+  refit(layer, problem, ws);
+  return trees;
+}
+
+nb::object proposal_to_python(const Trees& trees, const Problem& problem, std::optional<Proposal> proposal) {
   if (!proposal) return nb::none();
-  State next = s;
+  Trees next = trees;
   const LogRatio ratio = proposal->ratio;
-  commit(next, std::move(*proposal));
-  return nb::make_tuple(ratio_to_dict(ratio), state_to_dict(next, problem));
+  commit(next[0], std::move(*proposal));
+  return nb::make_tuple(ratio_to_dict(ratio), state_to_list(next, problem));
 }
 
 // Every branch of a move: [(probability, None | (ratio, next state))].
-nb::list enumerate(const Problem& problem, const nb::dict& state, const std::string& move, int index) {
+nb::list enumerate(const Problem& problem, const nb::list& state, const std::string& move, int index, int turn,
+                   const nb::object& y, const nb::object& noise) {
   Workspace ws;
-  const State s = StateIn(state, problem).restore(problem);
+  const Trees trees = restore_one(problem, state, turn, y, noise);
   nb::list out;
   Enumerator rng;
   do {
-    nb::object branch = proposal_to_python(s, problem, propose(move, s, problem, ws, index, rng));
+    nb::object branch = proposal_to_python(trees, problem, propose(move, trees[0], problem, ws, index, turn, rng));
     out.append(nb::make_tuple(rng.probability(), branch));
   } while (rng.next());
   return out;
 }
 
 // One random proposal: None | (ratio, next state).
-nb::object propose_once(const Problem& problem, const nb::dict& state, const std::string& move, int index,
-                        std::uint64_t seed) {
+nb::object propose_once(const Problem& problem, const nb::list& state, const std::string& move, int index,
+                        std::uint64_t seed, int turn, const nb::object& y, const nb::object& noise) {
   Workspace ws;
-  const State s = StateIn(state, problem).restore(problem);
+  const Trees trees = restore_one(problem, state, turn, y, noise);
   Random rng(seed, 0);
   rng.start_round(0);
-  return proposal_to_python(s, problem, propose(move, s, problem, ws, index, rng));
+  return proposal_to_python(trees, problem, propose(move, trees[0], problem, ws, index, turn, rng));
 }
 
-nb::dict leaf_terms(const Problem& problem, const nb::dict& state) {
-  Workspace ws;
-  const State s = StateIn(state, problem).restore(problem);
+// Of the leaves of a chain's only layer.
+nb::dict leaf_terms(const Problem& problem, const nb::list& state) {
+  const Trees trees = StateIn(state, problem).restore(problem);
+  const Layer& s = trees[0].layers[0];
   std::vector<double> marginal, lambda, mean, log_det;
   for (const Leaf& leaf : s.leaves) {
     const auto post = coefficient_posterior(leaf.data, leaf.params.tau2, problem.spec.coefficients, s.hyper);
@@ -88,64 +110,74 @@ nb::dict leaf_terms(const Problem& problem, const nb::dict& state) {
   out["lambda"] = to_numpy(std::move(lambda), {n});
   out["log_det"] = to_numpy(std::move(log_det), {n});
   out["mean"] = to_numpy(std::move(mean), {n, m});
-  out["log_posterior"] = log_posterior(problem, s);
+  out["log_posterior"] = log_posterior(problem, trees);
   return out;
 }
 
 // z ~ N(F beta, sigma2 K) in every leaf, and the leaves' data terms anew.
-void redraw_response(State& s, Problem& problem, Workspace& ws, Random& rng) {
+void redraw_response(Layer& s, const Problem& problem, Workspace& ws, Random& rng) {
   for (const Leaf& leaf : s.leaves) {
     const auto& rows = leaf.region->rows;
     const int n = static_cast<int>(rows.size());
     const auto& ops = kernel::ops(n);
     const int np = kernel::panel_rows(n, ops.width);
     const bool linear = leaf.params.linear();
-    if (!linear) {
-      fill_noise(n, np, leaf.params.g, ws);
-      ws.factor.reserve(kernel::triangle_size(np, ops.width));
-      ops.factor(leaf.basis->kstar.data(), ws.noise.data(), np, ws.factor.data(), nullptr, 0);
-    }
-    Vector e(n);
-    for (double& x : e) x = rng.normal() * std::sqrt(leaf.sigma2);
+    if (!linear) factor_leaf(leaf, {}, n, nullptr, 0, ws);
+    Vector e(np), product(np);
+    for (int i = 0; i < n; ++i) e[i] = rng.normal() * std::sqrt(leaf.params.sigma2);
+    if (!linear) kernel::multiply_lower(ws.factor.data(), ops.width, np, e.data(), product.data());
     for (int i = 0; i < n; ++i) {
-      double z = linear ? std::sqrt(1 + leaf.params.g) * e[i] : 0;
-      for (int j = 0; !linear && j <= i; ++j) z += kernel::triangle_at(ws.factor.data(), ops.width, i, j) * e[j];
+      double z = linear ? std::sqrt(1 + leaf.params.g) * e[i] : product[i];
       for (int j = 0; j < problem.data.m(); ++j) z += problem.data.design(rows[i], j) * leaf.beta[j];
-      problem.data.z[rows[i]] = z;
+      s.response.z[rows[i]] = z;
     }
   }
-  for (Leaf& leaf : s.leaves) {
-    Leaf next = fit_leaf(problem, ws, leaf.region, leaf.params);
-    next.sigma2 = leaf.sigma2;
-    next.beta = leaf.beta;
-    leaf = std::move(next);
+  refit(s, problem, ws);
+}
+
+// Labels from the softmax of the latents as they stand.
+void redraw_labels(const Trees& trees, Problem& problem, Random& rng) {
+  const auto layers = latents(trees);
+  Vector weights(problem.classes.count);
+  for (int i = 0; i < problem.data.n; ++i) {
+    const double total = log_sum_others(layers, i, -1);
+    for (std::size_t c = 0; c < weights.size(); ++c)
+      weights[c] = std::exp((c < layers.size() ? layers[c]->response.z[i] : 0) - total);
+    problem.classes.label[i] = rng.pick_weighted(weights);
   }
 }
 
 // Geweke's successive-conditional simulator: rounds (steps frozen, no annealing) alternate with new data from the
-// model. Its stationary law is the joint prior of state and data. Every thin-th pair is returned.
-nb::tuple joint_chain(Problem problem, const nb::dict& state, std::uint64_t seed, std::int64_t sweeps, int thin) {
+// model; in classification the labels alone. Its stationary law is the joint prior of state and data. Every thin-th
+// pair is returned: the layer's draws and the response (draw, row); or the layers' draws and the labels (draw, row) that
+// their round was given, not those drawn after it, which would hide a round that ignores labels.
+nb::tuple joint_chain(Problem problem, const nb::list& state, std::uint64_t seed, std::int64_t sweeps, int thin) {
   if (problem.data.prior_only) throw std::invalid_argument("joint_chain: a prior-only problem has no response to draw");
   Workspace ws;
-  State s = StateIn(state, problem).restore(problem);
+  Trees trees = StateIn(state, problem).restore(problem);
+  const bool labelled = problem.classes.count > 0;
   Random rng(seed, 0);
-  Draws kept;
+  std::vector<Draws> kept;
   Counts counts;
-  std::vector<double> z;
+  std::vector<double> data;
   {
     nb::gil_scoped_release release;
     for (std::int64_t sweep = 0; sweep < sweeps; ++sweep) {
       rng.start_round(sweep + 1);
-      play_round(s, problem, ws, tempo_of(problem.spec.schedule.tune + sweep, problem.spec.schedule), counts, rng);
-      redraw_response(s, problem, ws, rng);
+      if (labelled) redraw_labels(trees, problem, rng);
+      play_round(trees, problem, ws, tempo_of(problem.spec.schedule.tune + sweep, problem.spec.schedule), counts, rng);
+      if (!labelled)
+        redraw_response(trees[0].layers[0], problem, ws, rng);
       if ((sweep + 1) % thin) continue;
-      kept.append(s, log_posterior(problem, s));
-      z.insert(z.end(), problem.data.z.begin(), problem.data.z.end());
+      append(kept, trees, problem, log_posterior(problem, trees));
+      if (labelled)
+        data.insert(data.end(), problem.classes.label.begin(), problem.classes.label.end());
+      else
+        data.insert(data.end(), trees[0].layers[0].response.z.begin(), trees[0].layers[0].response.z.end());
     }
   }
-  const std::size_t n = problem.data.n, draws = z.size() / n;
-  return nb::make_tuple(to_dict(std::move(kept), problem.spec.leaf.n_range, problem.data.m()),
-                        to_numpy(std::move(z), {draws, n}));
+  const std::size_t n = problem.data.n, draws = data.size() / n;
+  return nb::make_tuple(to_list(std::move(kept), problem), to_numpy(std::move(data), {draws, n}));
 }
 
 nb::object random_numbers(const std::string& kind, double parameter, std::uint64_t seed, std::size_t n) {
@@ -156,6 +188,7 @@ nb::object random_numbers(const std::string& kind, double parameter, std::uint64
     x = kind == "uniform" ? rng.uniform()
         : kind == "normal" ? rng.normal()
         : kind == "gamma" ? rng.gamma(parameter)
+        : kind == "polya_gamma" ? draw_polya_gamma(parameter, rng)
                           : rng.pick(static_cast<int>(parameter));
   return to_numpy(std::move(out), {n});
 }
@@ -171,8 +204,9 @@ NB_MODULE(_testing, m) {
   using namespace treedgp::testing;
   nb::module_::import_("treedgp._core");  // registers Problem and Spec
   bind_kernel(m);
-  m.def("enumerate", &enumerate, nb::arg("problem"), nb::arg("state"), nb::arg("move"), nb::arg("index") = 0);
-  m.def("propose", &propose_once, nb::arg("problem"), nb::arg("state"), nb::arg("move"), nb::arg("index") = 0, nb::arg("seed") = 0);
+  bind_latent(m);
+  m.def("enumerate", &enumerate, nb::arg("problem"), nb::arg("state"), nb::arg("move"), nb::arg("index") = 0, nb::arg("turn") = 0, nb::arg("y") = nb::none(), nb::arg("noise") = nb::none());
+  m.def("propose", &propose_once, nb::arg("problem"), nb::arg("state"), nb::arg("move"), nb::arg("index") = 0, nb::arg("seed") = 0, nb::arg("turn") = 0, nb::arg("y") = nb::none(), nb::arg("noise") = nb::none());
   m.def("leaf_terms", &leaf_terms, nb::arg("problem"), nb::arg("state"));
   m.def("joint_chain", &joint_chain, nb::arg("problem"), nb::arg("state"), nb::arg("seed"), nb::arg("sweeps"), nb::arg("thin"));
   m.def("random_numbers", &random_numbers, nb::arg("kind"), nb::arg("parameter"), nb::arg("seed"), nb::arg("n"));

@@ -8,6 +8,7 @@ from treedgp.errors import (
     SamplerError,
     TreedGPError,
 )
+from treedgp.estimators.classifier import TreedGPClassifier
 from treedgp.estimators.persistence import load, resume
 from treedgp.estimators.presets import preset
 from treedgp.estimators.regressor import TreedGPRegressor
@@ -36,6 +37,7 @@ __all__ = [
     "Priors",
     "SamplerError",
     "TreePrior",
+    "TreedGPClassifier",
     "TreedGPError",
     "TreedGPRegressor",
     "load",

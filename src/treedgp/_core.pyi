@@ -34,13 +34,16 @@ class LeafPrior:
     limiting: LimitingPrior
     tau2_random: bool
     tau2_value: float
+    sigma2_explicit: bool
 
 class InverseGammaPrior:
     a: float
     g: float
-    learned: bool
+    learn_a: bool
+    learn_g: bool
     rate_a: float
     rate_g: float
+    shape_g: float
 
 class Schedule:
     weights: list[float]
@@ -49,7 +52,9 @@ class Schedule:
     nugget_moves: float
     tune: int
     thin: int
-    anneal: bool
+    latent_sweeps: int
+    annealed: float
+    coldest: float
 
 class CoefficientKind(Enum):
     hierarchical = 0
@@ -61,6 +66,18 @@ class Family(Enum):
     matern12 = 1
     matern32 = 2
     matern52 = 3
+
+class LatentSampler(Enum):
+    polya_gamma = 0
+    metropolis = 1
+
+class Classes:
+    count: int
+    label: Sequence[int]
+    latent: bool
+    shared_tree: bool
+    sampler: LatentSampler
+    block_size: int
 
 class Spec:
     split: SplitPrior
@@ -84,12 +101,16 @@ class Problem:
         categorical: Sequence[bool],
         sizes: Sequence[int],
         prior_only: bool = False,
+        classes: Classes = ...,
     ) -> None: ...
 
 def isa() -> str: ...
-def start(problem: Problem, seed: int, chain: int, prior_tree: bool) -> _Arrays: ...
-def run(problem: Problem, state: _Arrays, seed: int, chain: int, begin: int, end: int) -> dict[str, Any]: ...
+def start(problem: Problem, seed: int, chain: int, prior_tree: bool) -> list[_Arrays]: ...
+def run(problem: Problem, state: list[_Arrays], seed: int, chain: int, begin: int, end: int) -> dict[str, Any]: ...
 def moments(problem: Problem, draws: _Arrays, begin: int, end: int, x: _Floats, codes: _Codes) -> _Floats: ...
+def class_shares(
+    problem: Problem, draws: list[_Arrays], begin: int, end: int, x: _Floats, codes: _Codes, nodes: _Floats
+) -> _Floats: ...
 def joint(
     problem: Problem, draws: _Arrays, draw: int, x: _Floats, codes: _Codes
 ) -> tuple[_Floats, _Floats, _Floats]: ...

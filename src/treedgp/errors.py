@@ -15,6 +15,10 @@ class ConfigError(TreedGPError, ValueError):
     """A setting, or a combination of settings, is not allowed."""
 
 
+class ArgumentError(ConfigError, TypeError):
+    """A method does not take this argument."""
+
+
 class FormatError(TreedGPError, ValueError):
     """A file is not what it should be."""
 

@@ -170,7 +170,7 @@ def linear():
 
 def test_map_trees_have_the_largest_log_posterior_among_draws_of_their_height(linear):
     posterior = linear[0].posterior_
-    heights = posterior.draws.by_chain(posterior.forest.height)
+    heights = posterior.draws.by_chain(posterior.forests[""].height)
     trees = posterior.map_trees()
     assert set(trees) == set(np.unique(heights).tolist())
     for height, tree in trees.items():
@@ -210,7 +210,7 @@ def test_datatree_holds_shapes_and_values(linear):
     assert dict(group.sizes) == {"chain": 3, "draw": 150, "probe": 5, "coefficient": 3}
     assert np.array_equal(group["log_posterior"], posterior.log_posterior)
     assert np.array_equal(group["n_leaves"], posterior.n_leaves)
-    assert np.array_equal(group["f"], posterior.probe_means)
+    assert np.array_equal(group["f"], np.stack([*posterior.probe_traces.values()], axis=-1))
     assert group["f"].dims == ("chain", "draw", "probe")
     assert group["beta0"].dims == ("chain", "draw", "coefficient")
     hyper = posterior.draws.by_chain(posterior.draws.arrays["hyper"])
@@ -255,7 +255,7 @@ def test_datatree_noise_is_that_of_predictions(settings):
 def test_datatree_leaf_averages_are_over_each_draws_leaves():
     pytest.importorskip("xarray")
     posterior = hand_made([ROOT, BY_AGE, BY_RED], [0.0, 0.0, 0.0])
-    noise = leaf_average(posterior, posterior.draws.arrays["sigma2"])
+    noise = leaf_average(posterior.draws, posterior.draws.arrays["sigma2"])
     assert noise.tolist() == [[1.0, 2.5, 4.5]]
 
 

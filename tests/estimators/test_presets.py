@@ -69,12 +69,6 @@ def test_an_unknown_name_lists_the_known(name):
         preset(name)
 
 
-@pytest.mark.parametrize("name", ["cgp", "ctgp", "otgp", "bcart_classifier"])
-def test_classifiers_are_yet_to_come(name):
-    with pytest.raises(ConfigError, match="not in this release"):
-        preset(name)
-
-
 @pytest.mark.parametrize("argument", ["basemax", "splitmin", "drawz"])
 def test_an_unknown_override_is_named(argument):
     with pytest.raises(ConfigError, match=f"{argument}.*leaf_features"):

@@ -3,7 +3,7 @@
 A chain has discrete leaf parameters (atoms), so the states are (tree, parameters of each leaf), finitely many.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from math import exp, inf, isnan
 
@@ -12,7 +12,7 @@ from scipy.sparse import coo_array, csr_array
 
 from oracle import moves, priors
 from oracle.bridge import core_problem, core_state, oracle_state
-from oracle.leaf import Hyper, LeafModel, LeafParams
+from oracle.leaf import Hyper, LeafModel
 from oracle.moves import Proposal, null
 from oracle.priors import LeafPrior
 from oracle.rules import SplitData, dense_ranks, leaf_rows
@@ -200,8 +200,7 @@ def oracle_leaf_move(prior, move, params, leaf):
         return sum(w for _, w, at in atoms if at == value)
 
     def replaced(**changes):
-        changed = LeafParams(**({"d": p.d, "b": p.b, "g": p.g, "tau2": p.tau2} | changes))
-        return (*params[:leaf], changed, *params[leaf + 1 :])
+        return (*params[:leaf], replace(p, **changes), *params[leaf + 1 :])
 
     if move == "nugget":
         back = weight(prior.g, p.g) / 2

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracle import moves, priors, simulate
-from oracle.bridge import core_problem, core_state, oracle_state, preorder
+from oracle.bridge import core_layer, core_problem, core_state, oracle_layer, oracle_state, preorder
 from oracle.leaf import Hyper, LeafModel, LeafParams, conditional, design, lambda_residual, predict
 from oracle.priors import LeafPrior
 from oracle.rules import leaf_rows
@@ -311,7 +311,7 @@ def test_predictions_are_those_of_each_row_s_leaf(case, seed):
         mean[at], cov[np.ix_(at, at)] = predict(*args)
         var_y[at] = np.diag(predict(*args, of="y")[1])
 
-    draws = core_state(state, sigma2)
+    draws = core_layer(state, sigma2)
     close(_core.moments(case.problem, draws, 0, 1, x, codes)[:, 0], [mean, np.diag(cov), var_y], sigma2.max())
     got_mean, noise, got_cov = _core.joint(case.problem, draws, 0, x, codes)
     close(got_mean, mean)
@@ -348,7 +348,7 @@ def thousand_rounds(name, chunk):
 def test_caches_equal_recomputation_after_a_thousand_rounds(name):
     """The log posterior that the chain reports, from what it kept up to date, is that of its state from scratch."""
     case, problem, state, (chunk,) = thousand_rounds(name, 1000)
-    kept = chunk["draws"]
+    (kept,) = chunk["draws"]
     assert chunk["counts"][: len(TREE_MOVES), 1].sum() > 20, "the tree must have moved"
     assert kept["log_posterior"].shape == (700,)
     np.testing.assert_allclose(
@@ -356,9 +356,9 @@ def test_caches_equal_recomputation_after_a_thousand_rounds(name):
     )
     for draw in (0, 350, 699):
         np.testing.assert_allclose(
-            kept["log_posterior"][draw], log_target(case.model, oracle_state(kept, draw)), rtol=1e-8
+            kept["log_posterior"][draw], log_target(case.model, oracle_layer(kept, draw)), rtol=1e-8
         )
-    assert same_state(oracle_state(state), oracle_state(kept, 699))
+    assert same_state(oracle_state(state), oracle_layer(kept, 699))
 
 
 @pytest.mark.parametrize("name", LONG_RUNS)
@@ -366,10 +366,10 @@ def test_ten_times_a_hundred_rounds_are_a_thousand(name):
     """Bit for bit."""
     *_, state, (chunk,) = thousand_rounds(name, 1000)
     *_, resumed, chunks = thousand_rounds(name, 100)
-    whole, parts = chunk["draws"], [c["draws"] for c in chunks]
+    (whole,), parts = chunk["draws"], [c["draws"][0] for c in chunks]
     np.testing.assert_array_equal(sum(c["counts"] for c in chunks), chunk["counts"])
-    for key, value in state.items():
-        np.testing.assert_array_equal(resumed[key], value, err_msg=key)
+    for key, value in state[0].items():
+        np.testing.assert_array_equal(resumed[0][key], value, err_msg=key)
     for key, value in whole.items():
         if key == "node_start":
             together = np.concatenate([np.diff(part[key]) for part in parts])

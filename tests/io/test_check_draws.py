@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treedgp import FormatError, _core
-from treedgp.model.spec import SCALAR_MOVES, ModelSpec, Schedule
+from treedgp.model.spec import STEPS, ModelSpec, Schedule
 from treedgp.posterior.check import DEPTH_LIMIT, check_draws, check_state
 
 N, SIZES, CATEGORICAL = 40, [40, 40, 3], [False, False, True]
@@ -34,8 +34,8 @@ def problem_of(**settings):
 
 
 PROBLEM, N_RANGE, M = problem_of()
-STATE = _core.start(PROBLEM, 3, 0, True)
-DRAWS = _core.run(PROBLEM, STATE, 3, 0, 0, 320)["draws"]
+(STATE,) = _core.start(PROBLEM, 3, 0, True)  # of the one layer
+(DRAWS,) = _core.run(PROBLEM, [STATE], 3, 0, 0, 320)["draws"]
 D = len(DRAWS["log_posterior"])
 
 
@@ -55,11 +55,11 @@ def with_value(name, index, value):
 def test_draws_and_states_of_the_sampler_pass(leaf, tree):
     problem, n_range, m = problem_of(leaf=leaf, tree=tree)
     state = _core.start(problem, 1, 0, False)
-    check_state(state, n_range, m, SIZES, CATEGORICAL)
+    check_state(state[0], n_range, m, SIZES, CATEGORICAL)
     out = _core.run(problem, state, 1, 0, 0, 120)
-    check_draws(out["draws"], n_range, m, SIZES, 100, CATEGORICAL)
-    check_state(out["state"], n_range, m, SIZES, CATEGORICAL)
-    none = _core.run(problem, state, 1, 0, 0, 10)["draws"]  # still tuning
+    check_draws(out["draws"][0], n_range, m, SIZES, 100, CATEGORICAL)
+    check_state(out["state"][0], n_range, m, SIZES, CATEGORICAL)
+    none = _core.run(problem, state, 1, 0, 0, 10)["draws"][0]  # still tuning
     check_draws(none, n_range, m, SIZES, 0, CATEGORICAL)
 
 
@@ -260,8 +260,8 @@ def test_what_passes_the_core_can_route():
     "changed",
     [
         {"log_step": None},
-        {"log_step": np.zeros(len(SCALAR_MOVES) - 1)},
-        {"log_step": np.full(len(SCALAR_MOVES), np.nan)},
+        {"log_step": np.zeros(len(STEPS) - 1)},
+        {"log_step": np.full(len(STEPS), np.nan)},
         {"sigma2": -STATE["sigma2"]},
     ],
 )

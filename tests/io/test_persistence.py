@@ -282,7 +282,10 @@ def test_every_damaged_file_is_refused(fitted, tmp_path):
 
 
 def test_files_of_schema_1_keep_loading():
-    """Written by the release that introduced schema 1; never to be rewritten."""
+    """Written by the release that introduced schema 1; never to be rewritten after it.
+
+    model(draws=10, tune=200, thin=10, priors=Priors(tree=TreePrior(min_leaf=5))).fit(*frame(30)).save(OLD_FILE)
+    """
     loaded = treedgp.load(OLD_FILE)
     X, y = frame(30)
     assert loaded.posterior_.draws.n_draws == 10

@@ -3,8 +3,9 @@
 import numpy as np
 
 from treedgp import _core
-from treedgp.model.spec import SCALAR_MOVES
+from treedgp.model.spec import STEPS
 
+from .classes import ClassLayer, ClassState
 from .leaf import Hyper, LeafParams
 from .target import State
 
@@ -30,7 +31,7 @@ def core_spec(model, hyper=None, tau2=1.0, **schedule):
     spec.leaf.tau2_random, spec.leaf.tau2_value = model.tau2_random, tau2
     spec.coefficients = getattr(_core.CoefficientKind, model.leaf.coef)
     for prior, rates in ((spec.sigma2, model.s2_rates), (spec.tau2, model.tau2_rates)):
-        prior.learned = rates is not None
+        prior.learn_a = prior.learn_g = rates is not None
         if rates is not None:
             prior.rate_a, prior.rate_g = rates
     if hyper is not None:
@@ -41,9 +42,13 @@ def core_spec(model, hyper=None, tau2=1.0, **schedule):
     return spec
 
 
-def core_problem(model, hyper=None, tau2=1.0, prior_only=False, **schedule):
+def core_problem(model, hyper=None, tau2=1.0, prior_only=False, classes=None, **schedule):
+    """`classes` is a _core.Classes; None in regression."""
+    spec = core_spec(model, hyper, tau2, **schedule)
+    if classes is not None:
+        spec.leaf.sigma2_explicit = classes.latent and classes.sampler == _core.LatentSampler.polya_gamma
     return _core.Problem(
-        spec=core_spec(model, hyper, tau2, **schedule),
+        spec=spec,
         family=getattr(_core.Family, model.leaf.kernel),
         linear_mean=model.leaf.mean == "linear",
         min_leaf=model.split.min_leaf,
@@ -53,7 +58,43 @@ def core_problem(model, hyper=None, tau2=1.0, prior_only=False, **schedule):
         categorical=[kind == "categorical" for kind in model.split.kinds],
         sizes=list(model.split.sizes),
         prior_only=prior_only,
+        classes=_core.Classes() if classes is None else classes,
     )
+
+
+def core_classes(model):
+    """The core's description of the labels of an oracle ClassModel."""
+    classes = _core.Classes()
+    classes.count, classes.label = model.n_classes, [int(c) for c in model.labels]
+    classes.latent, classes.shared_tree = model.kind != "counts", model.shared_tree
+    classes.sampler = _core.LatentSampler.metropolis if model.kind == "metropolis" else _core.LatentSampler.polya_gamma
+    return classes
+
+
+def core_trees(model, trees, beta=None):
+    """The oracle's ClassStates, one for each tree, as the core's chain: a dict for each layer."""
+    layers = [(s.tree, layer) for s in trees for layer in s.layers]
+    return [
+        core_layer(State(tree, layer.params, layer.hyper), [p.sigma2 for p in layer.params], beta)
+        | ({} if model.kind == "counts" else {"latent": np.array(layer.f, dtype=float)[None]})
+        for tree, layer in layers
+    ]
+
+
+def oracle_trees(model, layers, draw=0):
+    """Draw number `draw` of the core's chain as ClassStates, one for each tree. What does not depend on a parameter
+    (sigma2 where moves integrate it out) is left at 1, so that states compare.
+    """
+    explicit = model.kind == "polya_gamma"
+    read = []
+    for arrays in layers:
+        state = oracle_layer(arrays, draw, explicit)
+        f = arrays["latent"][draw] if "latent" in arrays else model.labels
+        read.append((state.tree, ClassLayer(state.params, state.hyper, f)))
+    if model.shared_tree or model.kind == "counts":
+        (tree,) = {tree for tree, _ in read}
+        return [ClassState(tree, tuple(layer for _, layer in read))]
+    return [ClassState(tree, (layer,)) for tree, layer in read]
 
 
 def preorder(tree):
@@ -62,8 +103,8 @@ def preorder(tree):
     return [tree[:2], *preorder(tree[2]), *preorder(tree[3])]
 
 
-def core_state(state, sigma2=None, beta=None, log_step=None):
-    """An oracle State as the core's arrays."""
+def core_layer(state, sigma2=None, beta=None, log_step=None):
+    """An oracle State as the core's arrays of a layer."""
     nodes = np.array(preorder(state.tree), dtype=np.int32)
     params, hyper = state.params, state.hyper
     m, leaves = len(hyper.beta0), len(params)
@@ -81,8 +122,13 @@ def core_state(state, sigma2=None, beta=None, log_step=None):
         "beta0": np.array(hyper.beta0, dtype=float)[None],
         "w_inv": np.array(lower, dtype=float)[None],
         "hyper": np.array([[hyper.a_s, hyper.g_s, hyper.a_t, hyper.g_t]], dtype=float),
-        "log_step": np.zeros(len(SCALAR_MOVES)) if log_step is None else log_step,
+        "log_step": np.zeros(len(STEPS)) if log_step is None else log_step,
     }
+
+
+def core_state(state, sigma2=None, beta=None, log_step=None):
+    """An oracle State as the core's chain of one layer."""
+    return [core_layer(state, sigma2, beta, log_step)]
 
 
 def _tree(nodes):
@@ -93,8 +139,14 @@ def _tree(nodes):
     return (int(column), int(cut), left, _tree(nodes))
 
 
-def oracle_state(arrays, draw=0):
-    """Draw number `draw` of the core's arrays as an oracle State."""
+def oracle_state(layers, draw=0):
+    """Draw number `draw` of a chain of one layer as an oracle State."""
+    (arrays,) = layers
+    return oracle_layer(arrays, draw)
+
+
+def oracle_layer(arrays, draw=0, with_sigma2=False):
+    """Draw number `draw` of the core's arrays of a layer as an oracle State."""
     begin, end = arrays["node_start"][draw : draw + 2]
     first, last = (begin + draw) // 2, (end + draw + 1) // 2
     m = arrays["beta0"].shape[1]
@@ -107,6 +159,7 @@ def oracle_state(arrays, draw=0):
             tuple(arrays["gp"][i].tolist()),
             float(arrays["nugget"][i]),
             float(arrays["tau2"][i]),
+            float(arrays["sigma2"][i]) if with_sigma2 else 1.0,
         )
         for i in range(first, last)
     )

@@ -18,6 +18,7 @@ class LeafParams:
     b: tuple[int, ...]
     g: float
     tau2: float = 1.0
+    sigma2: float = 1.0  # where moves condition on it; elsewhere left as it is
 
 
 @dataclass(frozen=True, eq=False)

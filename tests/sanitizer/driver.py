@@ -68,23 +68,24 @@ def play(settings, coefficients, split, n, min_leaf=None, rounds=ROUNDS):
     problem = Problem.make(spec, encoder, X, y)
     state = _core.start(problem.core, 1, 0, True)
     out = _core.run(problem.core, state, 1, 0, 0, rounds)
-    assert np.isfinite(out["state"]["log_posterior"]).all()
+    assert np.isfinite(out["state"][0]["log_posterior"]).all()
+    (kept,) = out["draws"]
     for rows in (0, 1, 7, 8, 9, 40):
         fresh = data(max(rows, 1), seed=1)[0][:rows] * 1.5 - 0.2
         x, codes = encoder.leaf_inputs(fresh), encoder.codes(fresh)
-        draws = len(out["draws"]["log_posterior"])
-        moments = _core.moments(problem.core, out["draws"], max(0, draws - 10), draws, x, codes)
+        draws = len(kept["log_posterior"])
+        moments = _core.moments(problem.core, kept, max(0, draws - 10), draws, x, codes)
         assert np.isfinite(moments).all()
-        mean, _, cov = _core.joint(problem.core, out["draws"], draws - 1, x, codes)
+        mean, _, cov = _core.joint(problem.core, kept, draws - 1, x, codes)
         assert np.allclose(mean, moments[0, -1], rtol=1e-6, atol=1e-8)
         assert np.allclose(np.diag(cov), moments[1, -1], rtol=1e-4, atol=1e-8)
-    return problem, out
+    return problem, kept
 
 
-def refuse(problem, out):
+def refuse(problem, draws):
     """An exception crosses the border too."""
     for name in ("column", "beta"):
-        damaged = dict(out["draws"]) | {name: out["draws"][name][:-1].copy()}
+        damaged = dict(draws) | {name: draws[name][:-1].copy()}
         try:
             _core.moments(problem.core, damaged, 0, 1, problem.x, problem.codes)
         except ValueError:

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 from scipy.special import chdtr, gammaincc
 
-from oracle.bridge import oracle_state
+from oracle.bridge import oracle_layer
 from oracle.leaf import correlation, design
 from oracle.rules import leaf_rows, rule_prior, walk
 from oracle.simulate import Draw, draw_all
@@ -127,7 +127,7 @@ def chain_draws(arrays, responses):
     start = arrays["node_start"]
     for i, y in enumerate(responses):
         leaves = slice((start[i] + i) // 2, (start[i + 1] + i + 1) // 2)
-        yield Draw(oracle_state(arrays, i), arrays["sigma2"][leaves], arrays["beta"][leaves], y)
+        yield Draw(oracle_layer(arrays, i), arrays["sigma2"][leaves], arrays["beta"][leaves], y)
 
 
 def take(arrays, kept):

@@ -32,7 +32,8 @@ def joint_chain(case, start, seed, sweeps, thin):
     """The draws of one chain from an exact draw of the joint law."""
     problem = core_problem(case.model, start.state.hyper, case.tau2)
     state = core_state(start.state, start.sigma2, start.beta)
-    return chain_draws(*_testing.joint_chain(problem, state, seed, sweeps, thin))
+    (arrays,), responses = _testing.joint_chain(problem, state, seed, sweeps, thin)
+    return chain_draws(arrays, responses)
 
 
 def simulate_by_chains(case, seed, sweeps, thin):

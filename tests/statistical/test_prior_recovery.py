@@ -33,7 +33,7 @@ def prior_chain(case, start, seed, rounds):
     """The draws of a chain that sees no data, from an exact prior draw."""
     problem = core_problem(case.model, start.state.hyper, case.tau2, prior_only=True, tune=0, thin=THIN)
     state = core_state(start.state, start.sigma2, start.beta)
-    arrays = _core.run(problem, state, seed, 0, 0, rounds)["draws"]
+    arrays = _core.run(problem, state, seed, 0, 0, rounds)["draws"][0]
     return chain_draws(arrays, np.zeros((rounds // THIN, len(case.model.y))))
 
 

@@ -52,7 +52,7 @@ def sample_posterior(model, seed, rounds):
     """A run as users get it: the root, tuning, then draws."""
     problem = core_problem(model, tune=TUNE, thin=rounds // STORED, tree_moves=2)
     state = _core.start(problem, seed, 0, False)
-    return problem, _core.run(problem, state, seed, 0, 0, TUNE + rounds)["draws"]
+    return problem, _core.run(problem, state, seed, 0, 0, TUNE + rounds)["draws"][0]
 
 
 def effective_draws(draws):

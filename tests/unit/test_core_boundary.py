@@ -41,8 +41,8 @@ def arguments(**changed):
 
 
 PROBLEM = _core.Problem(**arguments())
-STATE = _core.start(PROBLEM, 3, 0, True)
-DRAWS = _core.run(PROBLEM, STATE, 3, 0, 0, 400)["draws"]
+(STATE,) = _core.start(PROBLEM, 3, 0, True)  # of the one layer
+(DRAWS,) = _core.run(PROBLEM, [STATE], 3, 0, 0, 400)["draws"]
 N_DRAWS = len(DRAWS["log_posterior"])
 READ = [name for name in DRAWS if name != "log_posterior"]  # the core never reads that one back
 
@@ -115,9 +115,9 @@ def test_a_problem_checks_the_number_of_ranges(n_range):
 def test_a_problem_copies_its_data():
     x, z = X.copy(), Z.copy()
     problem = _core.Problem(**arguments(x=x, z=z))
-    before = _core.start(problem, 0, 0, False)["log_posterior"][0]
+    before = _core.start(problem, 0, 0, False)[0]["log_posterior"][0]
     x[:], z[:] = np.nan, np.nan
-    assert _core.start(problem, 0, 0, False)["log_posterior"][0] == before
+    assert _core.start(problem, 0, 0, False)[0]["log_posterior"][0] == before
 
 
 def test_flat_prior_wants_a_design_of_full_rank():
@@ -182,7 +182,7 @@ def test_damaged_states_are_refused(name, damage):
     if damage == "missing":
         del broken[name]
     with pytest.raises(ValueError, match=r"draws: |state: "):
-        _core.run(PROBLEM, broken, 3, 0, 0, 1)
+        _core.run(PROBLEM, [broken], 3, 0, 0, 1)
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,19 @@ def test_only_a_draw_that_exists_has_a_joint_law(draw):
 
 def test_a_state_is_one_draw():
     with pytest.raises(ValueError, match="one draw"):
-        _core.run(PROBLEM, dict(DRAWS) | {"log_step": np.zeros_like(STATE["log_step"])}, 3, 0, 0, 1)
+        _core.run(PROBLEM, [dict(DRAWS) | {"log_step": np.zeros_like(STATE["log_step"])}], 3, 0, 0, 1)
+
+
+@pytest.mark.parametrize("layers", [[], [STATE, STATE]])
+def test_a_state_has_the_layers_of_its_problem(layers):
+    with pytest.raises(ValueError, match="layers"):
+        _core.run(PROBLEM, layers, 3, 0, 0, 1)
+
+
+@pytest.mark.parametrize("layers", [STATE, [None], ["x"], [[STATE]]])
+def test_a_state_is_a_list_of_dicts(layers):
+    with pytest.raises((TypeError, RuntimeError)):
+        _core.run(PROBLEM, layers, 3, 0, 0, 1)
 
 
 @pytest.mark.parametrize("other", [np.empty((N, 0)), np.ascontiguousarray(X[:, :1]), RNG.uniform(size=(N, 5))])
@@ -271,10 +283,10 @@ def test_any_list_of_nodes_runs_or_is_refused(nodes, rounds):
     }
     state |= {name: STATE[name] for name in ("beta0", "w_inv", "hyper", "log_step", "log_posterior")}
     state |= {"node_start": np.array([0, len(nodes)]), "column": column.copy(), "cut": cut.copy()}
-    out = answers_or_refuses(lambda: _core.run(PROBLEM, state, 1, 0, 100, 100 + rounds))
+    out = answers_or_refuses(lambda: _core.run(PROBLEM, [state], 1, 0, 100, 100 + rounds))
     if out is not None:  # a valid tree: what comes back is one too
-        assert len(out["draws"]["log_posterior"]) == rounds
-        assert np.isfinite(out["state"]["log_posterior"]).all()
+        assert len(out["draws"][0]["log_posterior"]) == rounds
+        assert np.isfinite(out["state"][0]["log_posterior"]).all()
         _core.run(PROBLEM, out["state"], 1, 0, 0, 0)
 
 
@@ -330,7 +342,7 @@ DANGEROUS = {
     "alpha above 1": "spec.split.alpha = 1.5; play(spec)",
     "a negative gamma shape": "spec.leaf.range = _core.ScalarPrior([(1.0, -1.0, 1.0)]); play(spec)",
     "a gamma rate that is no number": "spec.leaf.range = _core.ScalarPrior([(1.0, 1.0, float('nan'))]); play(spec)",
-    "an inverse gamma of shape 0": "spec.sigma2.a = -100.0; spec.sigma2.learned = False; play(spec)",
+    "an inverse gamma of shape 0": "spec.sigma2.a = -100.0; spec.sigma2.learn_a = False; play(spec)",
     "codes with a column too many": """
         draws = dict(DRAWS)
         draws["column"] = np.where(draws["column"] >= 0, 5, -1).astype(np.int32)
@@ -338,10 +350,10 @@ DANGEROUS = {
     "codes with a column too few": "_core.moments(PROBLEM, DRAWS, 0, 1, X, np.ascontiguousarray(CODES[:, :2]))",
     "hyperparameters that are not numbers": """
         state = dict(STATE) | {"hyper": np.full((1, 4), np.nan)}
-        _core.run(PROBLEM, state, 1, 0, 0, 100)""",
+        _core.run(PROBLEM, [state], 1, 0, 0, 100)""",
     "negative hyperparameters": """
         state = dict(STATE) | {"hyper": np.full((1, 4), -50.0)}
-        _core.run(PROBLEM, state, 1, 0, 0, 100)""",
+        _core.run(PROBLEM, [state], 1, 0, 0, 100)""",
 }
 
 SCRIPT = """

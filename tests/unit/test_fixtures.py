@@ -64,11 +64,11 @@ class Leaf:
     def predict(self, x):
         """Mean, variance of f, variance of y."""
         x = np.asarray(x, dtype=float).reshape(-1, 1)
-        return _core.moments(self.problem, self.arrays, 0, 1, x, np.zeros(x.shape, dtype=np.int32))[:, 0]
+        return _core.moments(self.problem, self.arrays[0], 0, 1, x, np.zeros(x.shape, dtype=np.int32))[:, 0]
 
     def joint(self, x):
         """Mean, noise variance, covariance of f."""
-        return _core.joint(self.problem, self.arrays, 0, x, np.zeros(x.shape, dtype=np.int32))
+        return _core.joint(self.problem, self.arrays[0], 0, x, np.zeros(x.shape, dtype=np.int32))
 
 
 # ---- 15.1
@@ -219,7 +219,7 @@ def run_chains(model, hyper, p, rounds, chains=1, tune=0, seed=1):
     problem = core_problem(model, hyper, p.tau2, tune=tune)
     state = core_state(State(None, (p,), hyper))
     runs = [_core.run(problem, state, seed, chain, 0, tune + rounds) for chain in range(chains)]
-    return [run["draws"] for run in runs]
+    return [run["draws"][0] for run in runs]
 
 
 def test_treeless_linear_model():

@@ -124,12 +124,17 @@ def test_information_alone_raises_nothing():
 # --- through Posterior ---
 
 
-def posterior(n_leaves, log_posterior, f, changed=1, has_tree=True):
+def posterior(n_leaves, log_posterior, f, changed=1, has_tree=True, rows=100):
     """A Posterior over made-up traces (chain, draw); `f` is E f at every probe."""
     sizes = 2 * np.asarray(n_leaves).ravel() - 1
     arrays = {"node_start": np.concatenate([[0], np.cumsum(sizes)]), "log_posterior": np.ravel(log_posterior)}
     draws = Draws(arrays, len(n_leaves))
-    predictor = SimpleNamespace(draws=draws, mean_by_draw=lambda X: np.repeat(np.ravel(f)[:, None], len(X), axis=1))
+    problem = SimpleNamespace(n_latents=0, x=np.zeros((rows, 1)), spec=SimpleNamespace(min_leaf=lambda columns: 10))
+    predictor = SimpleNamespace(
+        layers=(draws,),
+        problem=problem,
+        probe_traces=lambda X: {f"f(probe {i})": np.ravel(f) for i in range(len(X))},
+    )
     counts = np.zeros((len(n_leaves), len(MOVES), 2), dtype=np.int64)
     counts[:, MOVES.index("grow")] = (100, changed)
     counts[:, MOVES.index("range")] = (50, 20)
@@ -178,4 +183,13 @@ def test_traces_have_shape_chain_draw():
     post = posterior(leaves, log_posterior, noise(1))
     assert np.array_equal(post.n_leaves, leaves)
     assert np.array_equal(post.log_posterior, log_posterior)
-    assert post.probe_means.shape == (4, N, 5)
+    assert [trace.shape for trace in post.probe_traces.values()] == [(4, N)] * 5
+
+
+@pytest.mark.parametrize(("rows", "is_said"), [(19, True), (20, False)])
+def test_too_few_rows_to_split_are_said_instead_of_advice_to_run_longer(rows, is_said):
+    found = posterior(np.ones((4, N), int), noise(), noise(1), changed=0, rows=rows).health()
+    few = [f for f in found if "too few for a split: a leaf holds at least 10" in f.text]
+    assert len(few) == is_said
+    assert all(f.level == "info" for f in few)
+    assert any("never changed" in f.text for f in found) != is_said

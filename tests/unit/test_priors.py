@@ -144,9 +144,9 @@ def test_the_core_gets_every_setting():
     spec = model.core_spec(2)
     assert (spec.split.alpha, spec.split.beta, spec.split.max_depth) == (0.7, 1.5, 3)
     assert model.min_leaf(2) == 4
-    assert (spec.sigma2.a, spec.sigma2.g, spec.sigma2.learned) == (3, 4, True)
+    assert (spec.sigma2.a, spec.sigma2.g, spec.sigma2.learn_a, spec.sigma2.learn_g) == (3, 4, True, True)
     assert (spec.sigma2.rate_a, spec.sigma2.rate_g) == (0.5, 6)
-    assert (spec.tau2.a, spec.tau2.g, spec.tau2.learned) == (7, 8, False)
+    assert (spec.tau2.a, spec.tau2.g, spec.tau2.learn_a, spec.tau2.learn_g) == (7, 8, False, False)
     assert (spec.leaf.limiting.gamma, spec.leaf.limiting.theta1, spec.leaf.limiting.theta2) == (5, 0.1, 0.6)
 
 

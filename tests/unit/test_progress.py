@@ -1,12 +1,15 @@
 """A slow fit says so after its first chunk; a progress bar appears only where it is wanted."""
 
+import io
 import sys
 import threading
 import warnings
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
+from treedgp.posterior.diagnostics import rhat
 from treedgp.sampling.progress import SLOW_SECONDS, Progress, is_wanted, warn_if_slow
 
 
@@ -43,3 +46,44 @@ def test_auto_is_silent_without_a_terminal_and_in_threads(monkeypatch):
     thread.start()
     thread.join()
     assert answers == [False]
+
+
+def drawn(rounds, traces):
+    """A run of some chains, each in a state with three leaves."""
+    chains = [SimpleNamespace(state=[{"column": [0] * 5, "log_posterior": [-12.25]}]) for _ in traces]
+    halves = [[[{"log_posterior": trace[:5]}], [{"log_posterior": trace[5:]}]] for trace in traces]
+    return SimpleNamespace(round=rounds, chains=chains, draws=halves)
+
+
+def test_the_bar_tells_how_the_chains_are_doing():
+    traces = np.random.default_rng(0).standard_normal((2, 40))
+    progress = Progress(True, 2000, 1000, rhat)
+    assert progress.health(drawn(999, traces)) == "tuning: 3.0 leaves, log posterior -12.2"
+    said = progress.health(drawn(1040, traces))
+    assert said == f"drawing: 3.0 leaves, log posterior -12.2, R-hat {rhat(traces):.2f}"
+    apart = progress.health(drawn(1040, traces + np.array([[0], [5]])))
+    assert float(apart.split()[-1]) > 1.5
+
+
+def test_too_few_draws_have_no_r_hat():
+    said = Progress(True, 2000, 1000, rhat).health(drawn(1002, np.zeros((2, 6))))
+    assert "R-hat" not in said
+
+
+def test_the_bar_fits_into_80_columns(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr("treedgp.sampling.progress.DELAY_SECONDS", 0.0)
+    run = drawn(1500, np.random.default_rng(0).standard_normal((2, 40)) - 12345)
+    run.work = 0.0
+    with Progress(True, 2000, 1000, rhat) as progress:
+        progress.report(run)
+        progress._bar.refresh()
+        bar = progress._bar
+        lines = bar.console.render_lines(bar.get_renderable(), bar.console.options.update(width=80), pad=False)
+    text = ["".join(segment.text for segment in line) for line in lines]
+    assert len(text) == 1
+    assert "R-hat" in text[0]
+    assert "75%" in text[0]
+    assert len(text[0]) <= 80

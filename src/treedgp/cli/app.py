@@ -1,4 +1,4 @@
-"""Commands, thin over the library."""
+"""The commands, one file each."""
 
 from __future__ import annotations
 
@@ -6,19 +6,30 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, help="Bayesian treed Gaussian processes.")
+import treedgp
+from treedgp.cli.demo import demo
+from treedgp.cli.fit import fit
+from treedgp.cli.guard import GuardedGroup
+from treedgp.cli.predict import predict
+from treedgp.cli.report import report
+from treedgp.cli.reproduce import reproduce
+from treedgp.cli.resume import resume
+
+app = typer.Typer(cls=GuardedGroup, no_args_is_help=True, add_completion=False)
+for command in (demo, fit, predict, resume, report, reproduce):
+    app.command()(command)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(treedgp.__version__)
+        raise typer.Exit
 
 
 @app.callback()
-def main() -> None:
-    """Bayesian treed Gaussian processes."""
-
-
-@app.command()
-def demo(
-    seed: Annotated[int, typer.Option(help="Fixes every draw.")] = 1,
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
 ) -> None:
-    """Fit a treed GP to the motorcycle data, and print what it found."""
-    from treedgp.cli.demo import run_demo
-
-    run_demo(seed)
+    """Bayesian treed Gaussian processes: fit a table, predict new rows, look at what was learned."""

@@ -1,49 +1,61 @@
-"""The demonstration: head acceleration after a motorcycle impact."""
+"""`treedgp demo`: the main job on built-in data."""
 
 from __future__ import annotations
 
-import warnings
+from pathlib import Path
+from typing import Annotated, Any
 
 import numpy as np
+import pandas as pd
+import typer
 from rich.console import Console
 from rich.table import Table
 
-from treedgp import ConvergenceWarning, TreedGPRegressor
-from treedgp.datasets import load_motorcycle
+from treedgp import TreedGPClassifier, TreedGPError
+from treedgp.cli import show
+from treedgp.cli.files import check_output
+from treedgp.cli.report import write
+from treedgp.datasets import make_mixed_classes
+
+ROWS, NEW_ROWS = 200, 300
 
 
-def run_demo(seed: int) -> None:
-    console = Console(width=min(80, Console().width))
-    data = load_motorcycle()
-    console.print(f"[bold]Motorcycle data[/bold]: {len(data.y)} head accelerations (g) against time (ms).")
-    model = TreedGPRegressor(tune=2000, draws=2000, thin=5, chains=4, n_jobs=2, random_state=seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the findings are printed below
-        model.fit(data.X, data.y)
-    posterior = model.posterior_
-    console.print(f"4 chains of 12000 rounds in {posterior.timings['sampling']:.1f} s.\n")
+def demo(
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Fixes every draw.")] = 1,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The report to write.")] = Path("report.html"),
+) -> None:
+    """Fit a classifier to plants in a greenhouse, print what it found and write a report."""
+    check_output(output)
+    console = show.results()
+    data, new = (make_mixed_classes(n, random_state=seed + i) for i, n in enumerate((ROWS, NEW_ROWS)))
+    console.print(
+        f"{ROWS} made-up plants in a greenhouse: does a plant thrive, survive or wilt, given temperature, humidity, "
+        "species (fern, cactus, orchid) and pot (clay, plastic)? The pot does not matter; the model has to find out."
+    )
+    model = _model(seed).fit(data.X, data.y)
+    rounds = model.tune + model.draws * model.thin
+    console.print(f"\n{model.chains} chains of {rounds} rounds in {model.posterior_.timings['sampling']:.1f} s.\n")
+    show.print_model(console, model)
+    _print_predictions(console, model, new.X, new.y)
+    try:
+        write(model, output)
+    except TreedGPError as error:  # everything else of the demonstration has worked
+        console.print(f"\nNo report written. {error}", style="yellow")
+    else:
+        console.print(f"\nWrote {output}. Open it in a browser.")
 
-    grid = np.linspace(data.X.min(), data.X.max(), 12)[:, None]
-    mean, sd = model.predict(grid, return_std=True)
-    low, high = model.predict_interval(grid, of="f").T
-    table = Table("time", "mean", "90% of f", "sd of y", title="Posterior")
-    for time, m, lower, upper, s in zip(grid[:, 0], mean, low, high, sd, strict=True):
-        table.add_row(f"{time:.1f}", f"{m:.1f}", f"{lower:.1f} .. {upper:.1f}", f"{s:.1f}")
+
+def _model(seed: int) -> Any:
+    return TreedGPClassifier(tune=2000, draws=500, thin=8, chains=4, n_jobs=2, random_state=seed)
+
+
+def _print_predictions(console: Console, model: Any, X: pd.DataFrame, y: Any) -> None:
+    """The error on new rows, and a few of them."""
+    proba = model.predict_proba(X)
+    guess = model.classes_[proba.argmax(axis=1)]
+    console.print(f"\n{np.mean(guess == y):.0%} of {len(y)} new plants are told right, such as:")
+    table = Table("plant", *model.classes_, "is")
+    for plant, shares, label in zip(X.head(5).itertuples(), proba, y, strict=False):
+        about = f"{plant.species} in {plant.pot}, {plant.temperature:.0f} °C, {plant.humidity:.0f} %"
+        table.add_row(about, *(f"{share:.0%}" for share in shares), label)
     console.print(table)
-
-    counts = np.bincount(posterior.n_leaves.ravel())
-    shares = {leaves: count / counts.sum() for leaves, count in enumerate(counts) if count}
-    console.print("Leaves: " + ", ".join(f"{k} ({share:.0%})" for k, share in shares.items()))
-
-    table = Table("", "mean", "sd", "R-hat", "ESS", title="Convergence")
-    for name, row in posterior.summary().iterrows():
-        table.add_row(
-            str(name),
-            f"{row['mean']:.2f}",
-            f"{row['sd']:.2f}",
-            f"{row['rhat']:.3f}",
-            f"{row['ess_bulk']:.0f}",
-        )
-    console.print(table)
-    for finding in posterior.health():
-        console.print(f"[{'yellow' if finding.level == 'warning' else 'dim'}]{finding}[/]")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import validate_data
 
@@ -26,9 +28,9 @@ from treedgp.estimators.frames import (
     level_of,
     listed,
 )
+from treedgp.estimators.slips import warn_of_mixtures
 from treedgp.model.data import Floats
 
-USER_FRAME = 6  # from the warning up to the caller of predict
 FAMILIES = {"str": "text", "bool": "bool", "int": "numbers", "float": "numbers"}
 
 
@@ -122,7 +124,8 @@ class InputSchema:
     def _codes(self, i: int, column: FrameColumn, levels: tuple[Level, ...]) -> tuple[Floats, list[Level]]:
         """The index of the level of each row, and the new levels."""
         rows = column.levels()
-        new = {row for row in rows if row not in levels}
+        index = {level: float(at) for at, level in enumerate(levels)}
+        new = set(rows) - set(index)
         known = {FAMILIES[level.sort] for level in levels if level != MISSING}
         got = {FAMILIES[row.sort] for row in rows if row != MISSING}
         if known and got and not known & got:
@@ -131,7 +134,6 @@ class InputSchema:
                 f"the same, got {' and '.join(sorted(got))} (dtype {column.dtype}). Convert the column to what it "
                 "was in training."
             )
-        index = {level: float(at) for at, level in enumerate(levels)}
         for level in new:
             # Integers come as floats where some are missing, and from arrays: equal numbers are the same level then.
             twin = Level({"int": "float", "float": "int"}.get(level.sort, ""), level.value)
@@ -150,7 +152,11 @@ class InputSchema:
             (np.isinf, "infinity", "Replace or drop these values."),
         ):
             bad = {self.names[i]: np.flatnonzero(test(matrix[:, i])) for i in numeric}
-            found = [f"column {name!r} ({_rows(rows)})" for name, rows in bad.items() if len(rows)]
+            found = [
+                f"column {name!r} ({'every row' if len(rows) == len(matrix) > 1 else rows_text(rows)})"
+                for name, rows in bad.items()
+                if len(rows)
+            ]
             if found:
                 more = f" and {len(found) - SHOWN} more columns" if len(found) > SHOWN else ""
                 raise DataError(
@@ -235,7 +241,7 @@ def _described(columns: list[FrameColumn]) -> str:
     return ", ".join(f"column {column.name!r} ({column.dtype})" for column in columns[:SHOWN])
 
 
-def _rows(rows: Any) -> str:
+def rows_text(rows: Any) -> str:
     shown = ", ".join(str(row) for row in rows[:SHOWN])
     return f"row{'s' if len(rows) > 1 else ''} {shown}" + (f", ... {len(rows)} in all" if len(rows) > SHOWN else "")
 
@@ -246,6 +252,14 @@ def _example(column: FrameColumn) -> str:
         if level is None or level.sort == "str":
             return f" with {cell!r}"
     return ""
+
+
+def _frames_to_the_user() -> int:
+    """Stack level, seen from the caller, of the first frame outside this package: some methods read deeper."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals["__name__"].startswith("treedgp."):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def _warn_of(unseen: dict[str, list[Level]]) -> None:
@@ -260,20 +274,23 @@ def _warn_of(unseen: dict[str, list[Level]]) -> None:
         f"Levels not seen in training in {'; '.join(found)}. Every rule sends such a level to its rest side, and as "
         "0/1 columns in a leaf it is all 0.",
         UserWarning,
-        stacklevel=USER_FRAME,
+        stacklevel=_frames_to_the_user(),
     )
 
 
-def read_training(estimator: Any, X: Any, y: Any, categorical_features: Any) -> tuple[InputSchema, Floats, Floats]:
-    """Check X and y as scikit-learn asks, set n_features_in_ and feature_names_in_; the schema, matrix and response."""
+def read_training(
+    estimator: Any, X: Any, y: Any, categorical_features: Any, read_y: Callable[[Any], Any]
+) -> tuple[InputSchema, Floats, Any]:
+    """Check X and y as scikit-learn asks, set n_features_in_ and feature_names_in_; schema, matrix and y as read."""
     if y is None:
         validate_data(estimator, X, None, skip_check_array=True)  # says that y is needed
     X = _checked(estimator, X, reset=True, dtype=np.float64)
     schema = InputSchema.learn(X, categorical_features)
+    if isinstance(categorical_features, str):
+        warn_of_mixtures(X)
     matrix = schema.read(X)
-    response = read_response(y)
-    check_consistent_length(matrix, response)
-    return schema, matrix, response
+    check_consistent_length(matrix, y)
+    return schema, matrix, read_y(y)
 
 
 def read_new(estimator: Any, schema: InputSchema, X: Any) -> Floats:
@@ -286,6 +303,7 @@ def read_new(estimator: Any, schema: InputSchema, X: Any) -> Floats:
 def _checked(estimator: Any, X: Any, *, reset: bool, dtype: Any) -> Any:
     """A frame as it is, with names and number of columns checked; anything else as an array."""
     if is_frame(X):
+        columns_of(X)  # duplicate names, before scikit-learn trips over them
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         if 0 in X.shape:
             raise DataError(f"X has shape {X.shape} while a minimum of 1 is required of rows and of columns.")
@@ -302,11 +320,25 @@ def _checked(estimator: Any, X: Any, *, reset: bool, dtype: Any) -> Any:
         ) from error
 
 
-def read_response(y: Any) -> Floats:
-    """The response as finite floats: arrays, lists, series and extension arrays, objects that are numbers."""
+def one_column(y: Any) -> NDArray[Any]:
+    """y as an array of one axis; a column vector with scikit-learn's warning."""
+    if isinstance(y, np.ma.MaskedArray) and np.ma.is_masked(y):
+        raise DataError(
+            f"y has masked values in {rows_text(np.flatnonzero(np.ma.getmaskarray(y)))}, counted from 0: expected a "
+            "value for each row. Drop these rows."
+        )
     if type(y).__module__.partition(".")[0] in READERS:
         y = np.asarray(y.to_numpy())
-    values = column_or_1d(y, warn=True)
+    try:
+        return np.asarray(column_or_1d(y, warn=True))
+    except ValueError as error:
+        reason = str(error).splitlines()[0].rstrip(".")  # the others are y itself
+        raise DataError(f"{reason}. Expected one value of y for each row of X.") from error
+
+
+def read_response(y: Any) -> Floats:
+    """The response as finite floats: arrays, lists, series and extension arrays, objects that are numbers."""
+    values = one_column(y)
     if values.dtype.kind in "mM":
         raise DataError(f"Expected numbers in y, got dates or times ({values.dtype}). Turn them into numbers.")
     if values.dtype.kind in "OUST":
@@ -316,7 +348,7 @@ def read_response(y: Any) -> Floats:
         rows = np.flatnonzero(test(values))
         if len(rows):
             raise DataError(
-                f"y contains {what} in {_rows(rows)}, counted from 0: expected finite numbers. Drop these rows."
+                f"y contains {what} in {rows_text(rows)}, counted from 0: expected finite numbers. Drop these rows."
             )
     return values
 
@@ -329,6 +361,6 @@ def _objects_to_floats(values: Any) -> Floats:
         except (TypeError, ValueError) as error:
             raise DataError(
                 f"Expected numbers in y, got {value!r} of type {type(value).__name__} in row {row} ({error}). "
-                "Convert y to numbers."
+                "Convert y to numbers; if y holds classes, use TreedGPClassifier."
             ) from error
     return numbers

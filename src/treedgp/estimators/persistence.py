@@ -10,23 +10,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treedgp.errors import ConfigError, FormatError, TreedGPError
 from treedgp.estimators.inputs import InputSchema
+from treedgp.estimators.labels import labels_from_json
 from treedgp.estimators.session import Session
-from treedgp.model.data import InputEncoder, NumericColumn
+from treedgp.model.data import Floats, InputEncoder, NumericColumn
 from treedgp.model.priors import Priors
 from treedgp.model.priors_json import priors_from_json, priors_to_json
 from treedgp.model.problem import Problem
 from treedgp.model.spec import ModelSpec
 from treedgp.posterior import io
-from treedgp.posterior.check import check_draws, check_state
+from treedgp.posterior.check import check_draws, check_layers, check_state
 from treedgp.posterior.draws import Draws
 from treedgp.sampling.chain import Arrays, Chain
 from treedgp.sampling.run import Run
 
 if TYPE_CHECKING:
-    from treedgp.estimators.regressor import TreedGPRegressor
+    from treedgp.estimators.base import TreedGPEstimator
 
 CHECKPOINT_SECONDS = 5.0
 
@@ -56,12 +58,11 @@ def digest(session: Session, seeded: bool) -> str:
     return io.digest(meta, {"X": session.X, "y": session.y})
 
 
-def save(path: str | os.PathLike[str], estimator: TreedGPRegressor, session: Session) -> None:
+def save(path: str | os.PathLike[str], estimator: TreedGPEstimator, session: Session) -> None:
     """The file holds the training data, the settings, every draw, and where the chains stand."""
     run = session.run
-    draws = Draws.join(run.draws)
     meta = {
-        "kind": "regressor",
+        "kind": "regressor" if session.labels is None else "classifier",
         "params": {name: _plain(name, value) for name, value in estimator.get_params().items()},
         "has_feature_names": hasattr(estimator, "feature_names_in_"),
         **session.description(),
@@ -71,31 +72,34 @@ def save(path: str | os.PathLike[str], estimator: TreedGPRegressor, session: Ses
         "seconds": run.seconds,
     }
     arrays: Arrays = {"X": session.X, "y": session.y, "counts": run.counts}
-    arrays |= {f"draws/{name}": values for name, values in draws.arrays.items()}
+    for layer, draws in enumerate(Draws.join(run.draws)):
+        arrays |= {f"draws{layer}/{name}": values for name, values in draws.arrays.items()}
     for i, chain in enumerate(run.chains):
-        arrays |= {f"chain{i}/{name}": values for name, values in chain.state.items()}
+        for layer, state in enumerate(chain.state):
+            arrays |= {f"chain{i}.{layer}/{name}": values for name, values in state.items()}
     io.write(Path(path), meta, arrays)
 
 
-def load(path: str | os.PathLike[str]) -> TreedGPRegressor:
+def load(path: str | os.PathLike[str]) -> TreedGPEstimator:
     """A model as it was saved, or a checkpoint as far as it had come."""
     estimator, session = _read(Path(path))
     if session.n_draws == 0:
         raise FormatError(
-            f"{path} is a checkpoint of a run that was still tuning. Go on with treedgp.resume({str(path)!r})."
+            f"{path} is a checkpoint of a run that was still tuning: expected draws. Go on with "
+            f"treedgp.resume({str(path)!r}), or in a shell: treedgp resume {path}"
         )
     estimator._keep(session)
     return estimator
 
 
-def resume(path: str | os.PathLike[str]) -> TreedGPRegressor:
+def resume(path: str | os.PathLike[str]) -> TreedGPEstimator:
     """Continues a checkpointed fit to its end; the draws are those of an uninterrupted run."""
     estimator, session = _read(Path(path))
     session.require_same_isa()
     return estimator._sample(session, estimator.draws, path)
 
 
-def reopen(path: str | os.PathLike[str], estimator: TreedGPRegressor, fresh: Session) -> Session:
+def reopen(path: str | os.PathLike[str], estimator: TreedGPEstimator, fresh: Session) -> Session:
     """The session of an existing checkpoint, if it belongs to the same data and settings."""
     _, session = _read(Path(path))
     seeded = estimator.random_state is not None
@@ -111,7 +115,7 @@ def reopen(path: str | os.PathLike[str], estimator: TreedGPRegressor, fresh: Ses
 class Checkpoint:
     """Writes a session now and then, and at the end."""
 
-    def __init__(self, path: str | os.PathLike[str], estimator: TreedGPRegressor, session: Session) -> None:
+    def __init__(self, path: str | os.PathLike[str], estimator: TreedGPEstimator, session: Session) -> None:
         self._path, self._estimator, self._session = path, estimator, session
         self._last = time.monotonic()
 
@@ -124,24 +128,26 @@ class Checkpoint:
         self._last = time.monotonic()
 
 
-def _read(path: Path) -> tuple[TreedGPRegressor, Session]:
+def _read(path: Path) -> tuple[TreedGPEstimator, Session]:
     """A fitted estimator without its posterior, and its session; FormatError for anything amiss."""
     meta, arrays = io.read(path)
     try:
         return _rebuild(meta, arrays)
     except (TreedGPError, KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        reason = str(error).rstrip(".")
+        reason = f"it has no {error}" if isinstance(error, KeyError) else str(error).rstrip(".")
         raise FormatError(f"{path} is not a usable treedgp file: {reason}. Save the model again.") from error
 
 
-def _rebuild(meta: dict[str, Any], arrays: Arrays) -> tuple[TreedGPRegressor, Session]:
+def _rebuild(meta: dict[str, Any], arrays: Arrays) -> tuple[TreedGPEstimator, Session]:
+    from treedgp.estimators.classifier import TreedGPClassifier
     from treedgp.estimators.regressor import TreedGPRegressor
 
-    if meta.get("kind") != "regressor":
-        raise FormatError(f"expected a saved regressor, got {meta.get('kind')!r}")
+    kinds: dict[Any, type[TreedGPEstimator]] = {"regressor": TreedGPRegressor, "classifier": TreedGPClassifier}
+    if meta.get("kind") not in kinds:
+        raise FormatError(f"expected a saved regressor or classifier, got {meta.get('kind')!r}")
     params = dict(meta["params"])
     params["priors"] = None if params["priors"] is None else priors_from_json(params["priors"])
-    estimator = TreedGPRegressor(**params)
+    estimator = kinds[meta["kind"]](**params)
     estimator._check_settings()
 
     schema, spec = InputSchema.from_json(meta["schema"]), ModelSpec.from_json(meta["spec"])
@@ -154,23 +160,31 @@ def _rebuild(meta: dict[str, Any], arrays: Arrays) -> tuple[TreedGPRegressor, Se
     if meta["has_feature_names"] is True:
         estimator.feature_names_in_ = np.array(schema.names, dtype=object)
     split, leaf = (tuple(int(i) for i in meta[name]) for name in ("split", "leaf"))
-    labels = {i: schema.labels(i) for i in schema.categorical}
-    encoder = InputEncoder.learn(X, schema.names, set(schema.categorical), split, leaf, meta["scaling"], labels)
-    problem = Problem.make(spec, encoder, X, y)
+    levels = {i: schema.labels(i) for i in schema.categorical}
+    encoder = InputEncoder.learn(X, schema.names, set(schema.categorical), split, leaf, meta["scaling"], levels)
+    labels = labels_from_json(meta["labels"])
+    _check_task(meta["kind"], spec, labels, y)
+    problem = Problem.make(spec, encoder, X, y, 0 if labels is None else len(labels))
 
     seed, round_ = _bounded(meta, "seed", 2**64 - 1), _bounded(meta, "round", 2**50)
-    states = [_group(arrays, f"chain{i}/") for i in range(_bounded(meta, "chains", 10_000))]
+    layers, chains = range(max(1, problem.n_latents)), range(_bounded(meta, "chains", 10_000))
+    _check_names(arrays, {f"draws{layer}" for layer in layers} | {f"chain{i}.{j}" for i in chains for j in layers})
+    states = [[_group(arrays, f"chain{i}.{layer}/") for layer in layers] for i in chains]
     q = problem.x.shape[1]
     sizes = [column.size for column in encoder.split_columns]
     categorical = [not isinstance(column, NumericColumn) for column in encoder.split_columns]
     model = (spec.n_ranges(q), spec.n_coefficients(q), sizes)
+    n_latents = len(y) if problem.n_latents else None
     for state in states:
-        check_state(state, *model, categorical)
+        for layer_state in state:
+            check_state(layer_state, *model, categorical, n_latents)
     run = Run.start(problem, [Chain(seed, i, round_, state) for i, state in enumerate(states)])
-    session = Session(problem, schema, X, y, seed, str(meta["isa"]), run)
-    draws = Draws(_group(arrays, "draws/"), len(states))
-    check_draws(draws.arrays, *model, session.n_draws * len(states), categorical)
-    run.draws = [[draws.chain(i)] for i in range(len(states))]
+    session = Session(problem, schema, X, y, labels, seed, str(meta["isa"]), run)
+    draws = [Draws(_group(arrays, f"draws{layer}/"), len(states)) for layer in layers]
+    for of_layer in draws:
+        check_draws(of_layer.arrays, *model, session.n_draws * len(states), categorical, n_latents)
+    check_layers([of_layer.arrays for of_layer in draws], problem.shares_tree)
+    run.draws = [[[of_layer.chain(i) for of_layer in draws]] for i in range(len(states))]
     counts = arrays["counts"]
     if counts.shape != run.counts.shape or counts.dtype != np.int64 or (counts < 0).any():
         raise FormatError(f"expected counts of shape {run.counts.shape}, integers that are not negative")
@@ -178,6 +192,20 @@ def _rebuild(meta: dict[str, Any], arrays: Arrays) -> tuple[TreedGPRegressor, Se
     run.failed_factorisations = _bounded(meta, "failed_factorisations", 2**60)
     run.seconds = float(meta["seconds"])
     return estimator, session
+
+
+def _check_task(kind: str, spec: ModelSpec, labels: NDArray[Any] | None, y: Floats) -> None:
+    is_classifier = kind == "classifier"
+    if is_classifier != (spec.classes is not None) or is_classifier != (labels is not None):
+        raise FormatError(f"expected labels in a classifier and only there, got a {kind}")
+    if labels is not None and not np.array_equal(np.unique(y), np.arange(len(labels))):
+        raise FormatError(f"expected y to index the {len(labels)} labels, each at least once")
+
+
+def _check_names(arrays: Arrays, groups: set[str]) -> None:
+    extra = [n for n in arrays if n not in ("X", "y", "counts") and n.partition("/")[0] not in groups]
+    if extra:
+        raise FormatError(f"expected no array {extra[0]!r} in a model of these classes and chains")
 
 
 def _bounded(meta: dict[str, Any], name: str, most: int) -> int:

@@ -1,11 +1,13 @@
-"""The models of R's tgp by name: its priors, its run lengths."""
+"""The models of R's tgp and of the paper by name: their priors, their run lengths."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from treedgp.errors import ConfigError
+from treedgp.estimators.base import TreedGPEstimator
+from treedgp.estimators.classifier import TreedGPClassifier
 from treedgp.estimators.regressor import TreedGPRegressor
 from treedgp.model.priors import (
     CoefficientPrior,
@@ -60,46 +62,68 @@ REGRESSION = {
     "btgp": _Preset("gp", True, False, (2000, 7000, 2)),
     "btgpllm": _Preset("gp", True, True, (2000, 7000, 2)),
 }
-CLASSIFICATION = ("cgp", "ctgp", "otgp", "bcart_classifier")
+# Latents have no scale to learn from: the paper's hierarchy with the noise's prior fixed.
+LATENT_PRIORS = replace(
+    TGP_PRIORS, noise=NoisePrior(a=5.0, g=10.0, rates=None), coefficients=CoefficientPrior(kind="hierarchical")
+)
+# As above, all that makes the model is written out.
+LATENT_MODEL: dict[str, Any] = {
+    "leaf": "gp",
+    "limiting_linear": True,
+    "kernel": "gaussian",
+    "isotropic": False,
+    "priors": LATENT_PRIORS,
+}
+CLASSIFICATION: dict[str, dict[str, Any]] = {
+    "cgp": {**LATENT_MODEL, "tree": False, "tree_sharing": "per_class"},
+    "ctgp": {**LATENT_MODEL, "tree": True, "tree_sharing": "per_class"},
+    "otgp": {**LATENT_MODEL, "tree": True, "tree_sharing": "shared"},
+    "bcart_classifier": {
+        "leaf": "constant",
+        "tree": True,
+        "priors": TGP_PRIORS,
+        "tune": 2000,
+        "draws": 2500,
+        "thin": 2,
+    },
+}
 
 
-def preset(name: str, **overrides: Any) -> TreedGPRegressor:
-    """A model of R's tgp, unfitted, with tgp's priors and run lengths.
+def preset(name: str, **overrides: Any) -> TreedGPEstimator:
+    """A model of R's tgp or of the paper, unfitted, with its priors and, for tgp's models, run lengths.
 
     Parameters
     ----------
-    name : {"blm", "btlm", "bcart", "bgp", "bgpllm", "btgp", "btgpllm"}
+    name : {"blm", "btlm", "bcart", "bgp", "bgpllm", "btgp", "btgpllm", "cgp", "ctgp", "otgp", "bcart_classifier"}
         b: Bayesian; t: treed; lm: linear model, cart: constant leaves, gp: Gaussian process; llm: with jumps to the
-        limiting linear model.
+        limiting linear model. Classifiers: cgp without trees, ctgp with a tree for each class, otgp with one for all,
+        bcart_classifier with one tree and class shares in its leaves.
     **overrides
-        Arguments of `TreedGPRegressor`, in place of the preset's.
+        Arguments of `TreedGPRegressor` or `TreedGPClassifier`, in place of the preset's.
 
     Notes
     -----
     The rows of Section 4.1 of Broderick and Gramacy (2011), the R call of each, and its replacement. X has ten real
-    columns, `reals`, and a categorical one, `category`, which enters a leaf only where it is listed, as 0/1 columns.
+    columns, `reals`, and a categorical one, `category`, which enters a leaf only where it is listed, as 0/1 columns::
 
-    bcart    bcart(X, Z)                             preset("bcart")
-    btlm     btlm(X, Z)                              preset("btlm", leaf_features=[*reals, category])
-    btlm2    btlm(X, Z, basemax=10)                  preset("btlm", leaf_features=reals)
-    btgp     btgp(X, Z)                              preset("btgp", leaf_features=[*reals, category])
-    btgp2    btgp(X, Z, basemax=10)                  preset("btgp", leaf_features=reals)
-    btgp3    btgp(X, Z, basemax=10, splitmin=11)     preset("btgp", leaf_features=reals, split_features=[category])
-    btgpllm  btgpllm(X, Z)                           preset("btgpllm", leaf_features=[*reals, category])
-    btgp2llm btgpllm(X, Z, basemax=10)               preset("btgpllm", leaf_features=reals)
-    btgp3llm btgpllm(X, Z, basemax=10, splitmin=11)  preset("btgpllm", leaf_features=reals, split_features=[category])
+      bcart    bcart(X, Z)                             preset("bcart")
+      btlm     btlm(X, Z)                              preset("btlm", leaf_features=[*reals, category])
+      btlm2    btlm(X, Z, basemax=10)                  preset("btlm", leaf_features=reals)
+      btgp     btgp(X, Z)                              preset("btgp", leaf_features=[*reals, category])
+      btgp2    btgp(X, Z, basemax=10)                  preset("btgp", leaf_features=reals)
+      btgp3    btgp(X, Z, basemax=10, splitmin=11)     preset("btgp", leaf_features=reals, split_features=[category])
+      btgpllm  btgpllm(X, Z)                           preset("btgpllm", leaf_features=[*reals, category])
+      btgp2llm btgpllm(X, Z, basemax=10)               preset("btgpllm", leaf_features=reals)
+      btgp3llm btgpllm(X, Z, basemax=10, splitmin=11)  preset("btgpllm", leaf_features=reals, split_features=[category])
     """
-    if name in CLASSIFICATION:
-        raise ConfigError(
-            f"preset {name!r} is a classifier, and classification is not in this release; "
-            f"for regression choose one of {', '.join(REGRESSION)}."
-        )
-    if not isinstance(name, str) or name not in REGRESSION:
-        raise ConfigError(f"preset must be one of {', '.join(REGRESSION)}, got {name!r}.")
-    unknown = sorted(set(overrides) - set(TreedGPRegressor().get_params()))
+    settings = {key: value.settings() for key, value in REGRESSION.items()} | CLASSIFICATION
+    if not isinstance(name, str) or name not in settings:
+        raise ConfigError(f"preset must be one of {', '.join(settings)}, got {name!r}.")
+    kind: type[TreedGPEstimator] = TreedGPClassifier if name in CLASSIFICATION else TreedGPRegressor
+    unknown = sorted(set(overrides) - set(kind().get_params()))
     if unknown:
         raise ConfigError(
-            f"preset takes arguments of TreedGPRegressor, got {', '.join(unknown)}; "
+            f"preset takes arguments of {kind.__name__}, got {', '.join(unknown)}; "
             "its docstring lists them (basemax and splitmin are leaf_features and split_features)."
         )
-    return TreedGPRegressor(**REGRESSION[name].settings() | overrides)
+    return kind(**settings[name] | overrides)

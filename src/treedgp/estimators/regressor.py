@@ -2,41 +2,24 @@
 
 from __future__ import annotations
 
-import os
-import time
-import warnings
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils import metadata_routing
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import RegressorMixin
 
 from treedgp.errors import ConfigError
-from treedgp.estimators import persistence
-from treedgp.estimators.columns import chosen_columns
-from treedgp.estimators.inputs import InputSchema, read_new, read_training
-from treedgp.estimators.session import Session
-from treedgp.estimators.settings import (
-    check_levels,
-    check_of,
-    check_positive_integer,
-    check_run_settings,
-    check_share,
-    seed_from,
-)
-from treedgp.model.data import Floats, InputEncoder
+from treedgp.estimators.base import TreedGPEstimator
+from treedgp.estimators.inputs import InputSchema, read_response, read_training
+from treedgp.estimators.settings import check_levels, check_of, check_positive_integer, check_share, seed_from
+from treedgp.model.data import Floats
 from treedgp.model.priors import Priors
-from treedgp.model.problem import Problem
-from treedgp.model.spec import ModelSpec, Schedule
-from treedgp.posterior.health import warn_once
+from treedgp.model.spec import ModelSpec
 from treedgp.posterior.predict import Predictor
-from treedgp.sampling.progress import is_wanted
 
 
-class TreedGPRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class TreedGPRegressor(RegressorMixin, TreedGPEstimator):  # type: ignore[misc]
     """Bayesian treed Gaussian process regression.
 
     A random tree cuts the input space into regions; in each a Gaussian process, a linear model or a constant is
@@ -90,9 +73,6 @@ class TreedGPRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Only after a fit on a data frame whose column names are text.
     """
 
-    # An option of the run, not metadata to be routed.
-    __metadata_request__fit = {"checkpoint": metadata_routing.UNUSED}  # noqa: RUF012
-
     def __init__(
         self,
         *,
@@ -134,35 +114,6 @@ class TreedGPRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.progressbar = progressbar
 
-    def fit(self, X: ArrayLike, y: ArrayLike, *, checkpoint: str | os.PathLike[str] | None = None) -> Self:
-        """Sample the posterior given X (n, columns) and y (n).
-
-        With `checkpoint`, the run is written to that file every few seconds; if the file exists and belongs to the
-        same data and settings, the run continues from it, and keeps the draws it has if they are more than asked for.
-        `treedgp.resume(path)` needs nothing but the file.
-        """
-        self._check_settings()
-        before = dict(self.__dict__)
-        try:
-            session = self._open(X, y, checkpoint)
-        except BaseException:
-            self.__dict__ = before  # bad input loses nothing
-            raise
-        for learned in ("posterior_", "priors_", "_session"):  # a run that fails must not look like the one before
-            self.__dict__.pop(learned, None)
-        return self._sample(session, self.draws, checkpoint)
-
-    def extend(self, draws: int) -> Self:
-        """Draw `draws` more from each chain; the same as having asked for them at first, bit for bit."""
-        check_is_fitted(self)
-        check_positive_integer("draws", draws)
-        return self._sample(self._session.branch(), self._session.n_draws + draws)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file, without pickle. The file contains the training data."""
-        check_is_fitted(self)
-        persistence.save(path, self, self._session)
-
     def predict(self, X: ArrayLike, return_std: bool = False, return_cov: bool = False) -> Any:
         """Posterior mean of f at X, with the standard deviation or covariance of new observations if asked."""
         if return_std and return_cov:
@@ -199,47 +150,6 @@ class TreedGPRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         rng = np.random.default_rng(seed_from(random_state))
         return predictor.sample_y(X, rng.integers(len(predictor.draws), size=n_samples), rng).T
 
-    def _open(self, X: ArrayLike, y: ArrayLike, checkpoint: str | os.PathLike[str] | None) -> Session:
-        """The fit before its first round, or where an existing checkpoint left it."""
-        schema, inputs, response = read_training(self, X, y, self.categorical_features)
-        problem = Problem.make(self._spec(), self._encoder(schema, inputs), inputs, response)
-        session = Session.start(problem, schema, inputs, response, seed_from(self.random_state), self.chains)
-        if checkpoint is None:
-            return session
-        if os.path.exists(checkpoint):
-            session = persistence.reopen(checkpoint, self, session)
-        persistence.save(checkpoint, self, session)  # a path that cannot be written is better known now
-        return session
-
-    def _sample(self, session: Session, draws: int, checkpoint: str | os.PathLike[str] | None = None) -> Self:
-        """Rounds until each chain has `draws` draws. Ctrl-C keeps the draws so far and goes on upwards."""
-        file = None if checkpoint is None else persistence.Checkpoint(checkpoint, self, session)
-        try:
-            session.sample(draws, self.n_jobs, is_wanted(self.progressbar), file.after_chunk if file else lambda: None)
-        finally:
-            if session.n_draws > 0:
-                self._keep(session)
-            if file:
-                file.write()
-        began = time.perf_counter()
-        warn_once(self.posterior_.health())
-        self.posterior_.timings["diagnostics"] = time.perf_counter() - began
-        return self
-
-    def _keep(self, session: Session) -> None:
-        self._session = session
-        self.priors_ = session.problem.spec.priors
-        self.posterior_ = session.posterior(self.n_jobs)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "posterior_")
-
-    def _check_settings(self) -> None:
-        for name in ("draws", "thin", "chains"):
-            check_positive_integer(name, getattr(self, name))
-        check_positive_integer("tune", self.tune, least=0)
-        check_run_settings(self.n_jobs, self.progressbar)
-
     def _spec(self) -> ModelSpec:
         return ModelSpec(
             leaf=self.leaf,
@@ -249,24 +159,13 @@ class TreedGPRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             kernel=self.kernel,
             isotropic=self.isotropic,
             priors=Priors() if self.priors is None else self.priors,
-            schedule=Schedule(tune=int(self.tune), thin=int(self.thin)),
+            schedule=self._schedule(),
         )
 
-    def _encoder(self, schema: InputSchema, X: Floats) -> InputEncoder:
-        names, categorical = schema.names, schema.categorical
-        numeric = [i for i in range(len(names)) if i not in categorical]
-        if isinstance(self.split_features, str) and self.split_features == "categorical":
-            split = list(categorical)
-            if not split:
-                warnings.warn("split_features='categorical', but no column is: the tree cannot split.", stacklevel=3)
-        else:
-            split = chosen_columns("split_features", self.split_features, list(range(len(names))), names)
-        leaf = chosen_columns("leaf_features", self.leaf_features, numeric, names)
-        if not leaf and self.leaf != "constant":
-            warnings.warn("No numeric leaf column: every leaf is a constant.", UserWarning, stacklevel=3)
-        labels = {i: schema.labels(i) for i in categorical}
-        return InputEncoder.learn(X, names, set(categorical), tuple(split), tuple(leaf), self.input_scaling, labels)
+    def _read(self, X: ArrayLike, y: ArrayLike) -> tuple[InputSchema, Floats, Floats, None]:
+        return *read_training(self, X, y, self.categorical_features, read_response), None
 
     def _ready(self, X: ArrayLike) -> tuple[Floats, Predictor]:
-        check_is_fitted(self)
-        return read_new(self, self._session.schema, X), self.posterior_.predictor
+        rows, predictor = self._new_rows(X), self.posterior_.predictor
+        assert isinstance(predictor, Predictor)
+        return rows, predictor

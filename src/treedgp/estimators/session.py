@@ -7,12 +7,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import treedgp._core as _core
 from treedgp.errors import ConfigError
 from treedgp.estimators.inputs import InputSchema
+from treedgp.estimators.labels import labels_to_json
+from treedgp.estimators.limits import check_size
 from treedgp.model.data import Floats
 from treedgp.model.problem import Problem
+from treedgp.posterior.classes import ClassPredictor
+from treedgp.posterior.diagnostics import rhat
 from treedgp.posterior.draws import Draws
 from treedgp.posterior.posterior import N_PROBES, Posterior
 from treedgp.posterior.predict import Predictor
@@ -29,15 +34,26 @@ class Session:
     problem: Problem
     schema: InputSchema
     X: Floats  # (n, columns), as read
-    y: Floats  # (n)
+    y: Floats  # (n); in classification the index of each row's label
+    labels: NDArray[Any] | None  # the classes; None in regression
     seed: int
     isa: str  # of the kernel that drew so far
     run: Run
 
     @classmethod
-    def start(cls, problem: Problem, schema: InputSchema, X: Floats, y: Floats, seed: int, chains: int) -> Session:
+    def start(
+        cls,
+        problem: Problem,
+        schema: InputSchema,
+        X: Floats,
+        y: Floats,
+        labels: NDArray[Any] | None,
+        seed: int,
+        chains: int,
+    ) -> Session:
+        check_size(len(y), problem.spec.leaf, chains, max(1, problem.n_latents))
         run = Run.start(problem, [start_chain(problem, seed, i) for i in range(chains)])
-        return cls(problem, schema, X, y, seed, _core.isa(), run)
+        return cls(problem, schema, X, y, labels, seed, _core.isa(), run)
 
     def branch(self) -> Session:
         """The same, to be continued without touching this one."""
@@ -59,6 +75,7 @@ class Session:
             "leaf": list(encoder.leaf),
             "scaling": encoder.scaling,
             "chains": len(self.run.chains),
+            "labels": labels_to_json(self.labels),
         }
 
     def require_same_isa(self) -> None:
@@ -75,7 +92,7 @@ class Session:
         self.require_same_isa()
         schedule = self.problem.spec.schedule
         rounds = schedule.rounds(draws)
-        with Progress(progressbar, rounds, schedule.tune) as progress:
+        with Progress(progressbar, rounds, schedule.tune, rhat) as progress:
 
             def report(run: Run) -> None:
                 progress.report(run)
@@ -86,8 +103,14 @@ class Session:
     def posterior(self, n_jobs: int | None) -> Posterior:
         by_response = np.argsort(self.y, kind="stable")
         probes = by_response[np.linspace(0, len(self.y) - 1, N_PROBES).astype(int)]
+        layers = Draws.join(self.run.draws)
+        predictor = (
+            Predictor(self.problem, layers[0], n_jobs)
+            if self.labels is None
+            else ClassPredictor(self.problem, layers, tuple(self.labels.tolist()), n_jobs)
+        )
         return Posterior(
-            Predictor(self.problem, Draws.join(self.run.draws), n_jobs),
+            predictor,
             self.X[probes],
             self.run.counts.copy(),
             self.run.failed_factorisations,

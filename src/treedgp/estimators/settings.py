@@ -26,7 +26,7 @@ def check_run_settings(n_jobs: Any, progressbar: Any) -> None:
 
 def check_share(name: str, value: Any) -> None:
     if not (isinstance(value, Real) and 0 < float(value) < 1):
-        raise ConfigError(f"{name} must be a number between 0 and 1, got {value!r}.")
+        raise ConfigError(f"{name} must be a number between 0 and 1, got {value!r}. Write 0.9 for 90%.")
 
 
 def check_levels(q: Any) -> NDArray[np.float64]:

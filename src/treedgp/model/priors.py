@@ -112,17 +112,26 @@ class NuggetPrior(GammaMixture):
 
 @dataclass(frozen=True)
 class NoisePrior:
-    """sigma2 ~ IG(a/2, g/2); a ~ Exp(rates[0]) on (2, inf) and g ~ Exp(rates[1]), or fixed where rates is None.
+    """sigma2 ~ IG(a/2, g/2); a ~ Exp(rates[0]) on (2, inf) and g ~ G(g_shape, rates[1]), or fixed where a rate is None.
 
-    The rates suit a response of range 1: g has mean 0.1.
+    The rates suit a response of range 1: g has mean 0.1. `rates=None` fixes both. With a fixed, g_shape = 1/2 and
+    rates[1] = 1 / (2 a A^2), sigma has a half-t law with a degrees of freedom and scale A.
     """
 
     a: float = 5.0
     g: float = 10.0
-    rates: tuple[float, float] | None = (0.2, 10.0)
+    rates: tuple[float | None, float | None] | None = (0.2, 10.0)
+    g_shape: float = 1.0
 
     def __post_init__(self) -> None:
         _check_inverse_gamma("NoisePrior", self.a, self.g, self.rates)
+        _require(_is_positive(self.g_shape), f"NoisePrior: g_shape must be positive, got {self.g_shape!r}")
+
+    @classmethod
+    def half_t(cls, scale: float, degrees: float = 5.0) -> NoisePrior:
+        """sigma ~ half-t with these degrees of freedom; leaves share g."""
+        rate = 1 / (2 * degrees * scale**2)
+        return cls(a=degrees, g=0.5 / rate, rates=(None, rate), g_shape=0.5)
 
 
 @dataclass(frozen=True)
@@ -143,7 +152,7 @@ class CoefficientPrior:
     kind: Literal["hierarchical", "flat", "fixed"] = "hierarchical"
     a: float = 5.0
     g: float = 10.0
-    rates: tuple[float, float] | None = (0.2, 0.1)
+    rates: tuple[float | None, float | None] | None = (0.2, 0.1)
     tau2: float | None = None
 
     def __post_init__(self) -> None:
@@ -198,12 +207,25 @@ class Priors:
             )
 
 
-def _check_inverse_gamma(name: str, a: float, g: float, rates: tuple[float, float] | None) -> None:
+def _check_inverse_gamma(name: str, a: float, g: float, rates: tuple[float | None, float | None] | None) -> None:
     _require(_is_positive(a) and _is_positive(g), f"{name}: a and g must be positive, got {a!r} and {g!r}")
     if rates is None:
         return
     _require(
-        _is_tuple(rates) and len(rates) == 2 and all(map(_is_positive, rates)),
-        f"{name}: rates must be None or two positive numbers, got {rates!r}",
+        _is_tuple(rates) and len(rates) == 2 and all(rate is None or _is_positive(rate) for rate in rates),
+        f"{name}: rates must be None or a pair of positive numbers or None, got {rates!r}",
     )
-    _require(a > 2, f"{name}: a must exceed 2 where it is learned (its prior lives on (2, inf)), got {a!r}")
+    _require(
+        rates[0] is None or a > 2,
+        f"{name}: a must exceed 2 where it is learned (its prior lives on (2, inf)), got {a!r}",
+    )
+
+
+# Latents live on the logit scale, where well separated classes want amplitudes of tens and more: sigma has a wide
+# prior, and the nugget is near 0, since classes that overlap are what the softmax is for. benchmarks/class_priors.py
+# chose both.
+CLASS_PRIORS = Priors(
+    nugget=NuggetPrior(shapes=(1.0,), rates=(1000.0,)),
+    noise=NoisePrior.half_t(scale=100.0),
+    coefficients=CoefficientPrior(kind="fixed", a=5.0, g=5.0, rates=None),
+)

@@ -87,7 +87,8 @@ def _part_from_json(value: Any) -> Any:
 
 def _setting_from_json(value: Any) -> Any:
     if isinstance(value, list):
-        _require(all(map(_is_usual, value)), "priors: expected a list of numbers of usual size")
+        usual = all(v is None or _is_usual(v) for v in value)
+        _require(usual, "priors: expected a list of numbers of usual size")
         return tuple(value)
     allowed = value is None or isinstance(value, str) or _is_usual(value)
     _require(allowed, f"priors: expected a number of usual size, a text or null, got {_shown(value)}")

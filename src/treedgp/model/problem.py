@@ -23,16 +23,28 @@ class Problem:
     scale: ResponseScale
     x: Floats  # (n, q) leaf inputs
     codes: Codes  # (n, split columns)
-    z: Floats  # (n) scaled response
+    z: Floats  # (n) scaled response; in classification the label of each row, 0 .. n_classes - 1
+    n_classes: int = 0  # 0: regression
 
     @classmethod
-    def make(cls, spec: ModelSpec, encoder: InputEncoder, X: Floats, y: Floats) -> Problem:
-        scale = ResponseScale.learn(y)
+    def make(cls, spec: ModelSpec, encoder: InputEncoder, X: Floats, y: Floats, n_classes: int = 0) -> Problem:
+        scale = ResponseScale.learn(y) if n_classes == 0 else ResponseScale(1.0, 0.0)
         x = encoder.leaf_inputs(X)
-        spec = replace(spec, schedule=spec.schedule.resolved(spec.n_ranges(x.shape[1])))
+        n_latents = len(x) if spec.has_latents else 0
+        spec = replace(spec, schedule=spec.schedule.resolved(spec.n_ranges(x.shape[1]), n_latents))
         if spec.priors.coefficients.kind == "flat" and spec.linear_mean(x.shape[1]):
             _check_rank(x, encoder.leaf_names())
-        return cls(spec, encoder, scale, x, encoder.codes(X), scale.scale(y))
+        return cls(spec, encoder, scale, x, encoder.codes(X), scale.scale(y), n_classes)
+
+    @property
+    def n_latents(self) -> int:
+        return self.n_classes - 1 if self.spec.has_latents else 0
+
+    @property
+    def shares_tree(self) -> bool:
+        """Whether one tree serves all classes."""
+        classes = self.spec.classes
+        return classes is not None and (classes.tree_sharing == "shared" or self.n_latents == 0)
 
     @cached_property
     def core(self) -> _core.Problem:
@@ -47,6 +59,7 @@ class Problem:
             codes=self.codes,
             categorical=[not isinstance(column, NumericColumn) for column in self.encoder.split_columns],
             sizes=[column.size for column in self.encoder.split_columns],
+            classes=self.spec.core_classes(self.z.astype(np.int32), self.n_classes),
         )
 
     def __getstate__(self) -> dict[str, Any]:

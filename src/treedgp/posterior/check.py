@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treedgp.errors import FormatError
-from treedgp.model.spec import SCALAR_MOVES
+from treedgp.model.spec import STEPS
+from treedgp.posterior.draws import BY_LEAF, BY_NODE
 
+ARRAYS = ("node_start", *BY_NODE, *BY_LEAF, "beta0", "w_inv", "hyper", "log_posterior")
 DEPTH_LIMIT = 60  # of a tree, as in the core
 
 
@@ -21,12 +23,16 @@ def check_draws(
     sizes: Sequence[int],
     n_draws: int,
     categorical: Sequence[bool] | None = None,
+    n_latents: int | None = None,
 ) -> None:
     """FormatError unless `arrays` hold draws of a model with `n_range` ranges and `m` coefficients a leaf.
 
     `sizes` are those of the split columns: distinct values or levels. A numeric column has a cut less than values;
-    without `categorical` that is not checked.
+    without `categorical` that is not checked. `n_latents` is the number of rows where each has a latent.
     """
+    known = [*ARRAYS, "latent"] if n_latents is not None else ARRAYS
+    extra = sorted(set(arrays) - set(known))
+    _require(not extra, f"draws: expected only {', '.join(known)}, got also {', '.join(map(repr, extra[:5]))}")
     start = _shaped(arrays, "node_start", np.int64, (n_draws + 1,))
     nodes = len(_shaped(arrays, "column", np.int32, (None,)))
     rising = start[0] == 0 and start[-1] == nodes and (start[1:] > start[:-1]).all()
@@ -39,6 +45,8 @@ def check_draws(
     finite = {"beta": (leaves, m), "beta0": (n_draws, m), "log_posterior": (n_draws,)}
     for name, shape in positive.items():
         _require_all(name, _numbers(arrays, name, shape) > 0, "be positive")
+    if n_latents is not None:
+        finite["latent"] = (n_draws, n_latents)
     for name, shape in finite.items():
         _numbers(arrays, name, shape)
     _require_all("nugget", _numbers(arrays, "nugget", (leaves,)) >= 0, "not be negative")
@@ -59,10 +67,20 @@ def check_state(
     m: int,
     sizes: Sequence[int],
     categorical: Sequence[bool] | None = None,
+    n_latents: int | None = None,
 ) -> None:
     """The same for where a chain stands: one draw, and the scales of its random walks."""
-    check_draws(arrays, n_range, m, sizes, 1, categorical)
-    _numbers(arrays, "log_step", (len(SCALAR_MOVES),))
+    _numbers(arrays, "log_step", (len(STEPS),))
+    draw = {name: values for name, values in arrays.items() if name != "log_step"}
+    check_draws(draw, n_range, m, sizes, 1, categorical, n_latents)
+
+
+def check_layers(layers: Sequence[Mapping[str, NDArray[Any]]], shares_tree: bool) -> None:
+    """FormatError if layers, each passed by `check_draws`, cannot be of the same draws."""
+    same = ("log_posterior", "node_start", "column", "cut") if shares_tree else ("log_posterior",)
+    for name in same:
+        equal = all(np.array_equal(layer[name], layers[0][name]) for layer in layers)
+        _require(equal, f"draws: {name!r} must be the same for all classes")
 
 
 def _shaped(arrays: Mapping[str, NDArray[Any]], name: str, dtype: type, shape: tuple[int | None, ...]) -> NDArray[Any]:

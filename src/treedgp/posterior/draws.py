@@ -1,4 +1,4 @@
-"""Kept draws of all chains, as flat arrays."""
+"""Kept draws of all chains, as flat arrays: of the response in regression, of each class's latent in classification."""
 
 from __future__ import annotations
 
@@ -35,9 +35,10 @@ class Draws:
     n_chains: int
 
     @classmethod
-    def join(cls, chains: list[list[Arrays]]) -> Draws:
-        """From the chunks of each chain."""
-        return cls(concatenate([chunk for chunks in chains for chunk in chunks]), len(chains))
+    def join(cls, chains: list[list[list[Arrays]]]) -> tuple[Draws, ...]:
+        """Those of each layer, from the chunks of each chain."""
+        layers = zip(*(chunk for chunks in chains for chunk in chunks), strict=True)
+        return tuple(cls(concatenate(list(chunks)), len(chains)) for chunks in layers)
 
     def chain(self, i: int) -> Arrays:
         """The draws of one chain, as arrays of their own."""
@@ -71,9 +72,27 @@ class Draws:
     def log_posterior(self) -> NDArray[np.float64]:
         return self.by_chain(self.arrays["log_posterior"])
 
+    def take(self, indices: NDArray[np.int64]) -> Draws:
+        """Some of the draws, as one chain."""
+        starts, sizes = self.arrays["node_start"][indices], np.diff(self.arrays["node_start"])[indices]
+        leaves = (sizes + 1) // 2
+        picked = {BY_NODE: _ranges(starts, sizes), BY_LEAF: _ranges((starts + indices) // 2, leaves)}
+        out = {
+            name: values[next((p for names, p in picked.items() if name in names), indices)]
+            for name, values in self.arrays.items()
+            if name != "node_start"
+        }
+        return Draws({**out, "node_start": np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)}, 1)
+
     def thinned(self, n: int | None) -> NDArray[np.int64]:
         """Indices of n draws, evenly spread over all chains; all if n is None."""
         total = len(self)
         if n is None or n >= total:
             return np.arange(total)
         return np.linspace(0, total, n, endpoint=False).astype(np.int64)
+
+
+def _ranges(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """start, ..., start + size - 1 of each, one after the other."""
+    offsets = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return np.asarray(np.repeat(starts, sizes) + offsets)

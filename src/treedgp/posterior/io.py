@@ -40,6 +40,7 @@ MAX_META_BYTES = 16 * 2**20
 MAX_READ = 4 * 2**20  # at once; it also bounds the directory of the zip
 MAX_ARRAYS = 16_384
 ZIP64_FROM = 2**30  # bytes of an entry that get 64-bit records; zipfile needs them from 2**31
+WANTED = "Expected a file written by save, a checkpoint or `treedgp fit`: give its path, or write it again"
 END_BYTES = 22  # of a zip file without a comment: the record that points to its directory
 MAX_NAME = 100
 MAX_AXES = 8
@@ -93,7 +94,7 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
         try:
             _require(status.st_size <= MAX_BYTES, f"it has {status.st_size} bytes, more than {MAX_BYTES}")
             file.seek(max(0, status.st_size - END_BYTES))
-            _require(file.read(4) == b"PK\5\6", "it does not end as it should: it is cut short, or not treedgp's")
+            _require(file.read(4) == b"PK\5\6", f"it is cut short, or not treedgp's. {WANTED}")
             with zipfile.ZipFile(file) as archive:
                 return _read_archive(archive, status.st_size)
         except FormatError as error:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -27,11 +28,17 @@ class Predictor:
     problem: Problem
     draws: Draws
     n_jobs: int | None = None
+    labels: tuple[Any, ...] = ()  # a regressor has no classes
+    targets: tuple[Any, ...] = ()
+
+    @property
+    def layers(self) -> tuple[Draws, ...]:
+        return (self.draws,)
 
     def mean_and_variance(self, X: Floats, of: str = "y") -> tuple[Floats, Floats]:
         """Law of total variance over draws: mean of the variances plus variance of the means."""
         mean, variance = np.empty(len(X)), np.empty(len(X))
-        for rows in self._row_blocks(len(X)):
+        for rows in self._rowblocks(len(X)):
             mu, var = self._components(X[rows], of)
             mean[rows] = mu.mean(axis=0)
             variance[rows] = var.mean(axis=0) + mu.var(axis=0)
@@ -40,11 +47,29 @@ class Predictor:
     def quantiles(self, X: Floats, q: Floats, of: str = "y") -> Floats:
         """(row, q) quantiles of the mixture."""
         out = np.empty((len(X), len(q)))
-        for rows in self._row_blocks(len(X)):
+        for rows in self._rowblocks(len(X)):
             mu, var = self._components(X[rows], of)
             for j, level in enumerate(q):
                 out[rows, j] = mixture_quantile(mu, np.sqrt(var), level)
         return self.problem.scale.unscale(out)
+
+    def probe_traces(self, probes: Floats) -> dict[str, Floats]:
+        """(draw) of each quantity that tells whether chains agree on the surface: E f at a few rows."""
+        means = self.mean_by_draw(probes)
+        return {f"f(probe {i})": means[:, i] for i in range(len(probes))}
+
+    def cdf(self, X: Floats, y: Floats) -> Floats:
+        """(row): probability that a new observation is at most y."""
+        z = self.problem.scale.scale(y)
+        out = np.empty(len(X))
+        for rows in self._rowblocks(len(X)):
+            mu, var = self._components(X[rows], "y")
+            out[rows] = ndtr((z[rows] - mu) / _spread(mu, np.sqrt(var))).mean(axis=0)
+        return out
+
+    def thinned(self, n: int) -> Predictor:
+        """The same from n draws, evenly spread over all chains."""
+        return replace(self, draws=self.draws.take(self.draws.thinned(n)))
 
     def mean_by_draw(self, X: Floats) -> Floats:
         """(draw, row): E f(x) given each draw."""
@@ -80,8 +105,8 @@ class Predictor:
                 out[i] += np.sqrt(noise) * rng.standard_normal(len(X))
         return self.problem.scale.unscale(out)
 
-    def _row_blocks(self, n: int) -> Iterator[slice]:
-        return _blocks(n, max(256, BLOCK_ENTRIES // len(self.draws)))
+    def _rowblocks(self, n: int) -> Iterator[slice]:
+        return blocks(n, max(256, BLOCK_ENTRIES // len(self.draws)))
 
     def _encode(self, X: Floats) -> tuple[Floats, Codes]:
         return self.problem.encoder.leaf_inputs(X), self.problem.encoder.codes(X)
@@ -91,7 +116,7 @@ class Predictor:
         x, codes = self._encode(X)
         moments = Parallel(n_jobs=self.n_jobs, backend="threading")(  # draws are here: no other process needs them
             delayed(_core.moments)(self.problem.core, self.draws.arrays, block.start, block.stop, x, codes)
-            for block in _blocks(len(self.draws), DRAWS_A_TASK)
+            for block in blocks(len(self.draws), DRAWS_A_TASK)
         )
         joined = np.concatenate(moments, axis=1)
         return joined[0], joined[1 if of == "f" else 2]
@@ -114,7 +139,7 @@ def mixture_quantile(mu: Floats, sd: Floats, level: float, tolerance: float = 1e
 
     `tolerance` is relative to the narrowest component.
     """
-    spread = np.maximum(sd, 1e-12 * (1 + np.abs(mu)))  # a certain component is a very narrow one
+    spread = _spread(mu, sd)
     narrowest = spread.min(axis=0)
     low, high = (mu - 40 * spread).min(axis=0), (mu + 40 * spread).max(axis=0)
     x = np.quantile(mu, level, axis=0)
@@ -133,6 +158,11 @@ def mixture_quantile(mu: Floats, sd: Floats, level: float, tolerance: float = 1e
     return x
 
 
+def _spread(mu: Floats, sd: Floats) -> Floats:
+    """A certain component is a very narrow one."""
+    return np.maximum(sd, 1e-12 * (1 + np.abs(mu)))
+
+
 def _square_root(cov: Floats) -> Floats:
     """S with S S' = cov; cov may be singular."""
     values, vectors = np.linalg.eigh(cov)
@@ -140,6 +170,6 @@ def _square_root(cov: Floats) -> Floats:
     return root
 
 
-def _blocks(n: int, size: int) -> Iterator[slice]:
+def blocks(n: int, size: int) -> Iterator[slice]:
     for begin in range(0, n, size):
         yield slice(begin, min(begin + size, n))

@@ -23,7 +23,7 @@ class Chain:
     seed: int
     index: int
     round: int
-    state: Arrays
+    state: list[Arrays]  # by layer
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class Chunk:
     """What a stretch of rounds gave: kept draws, (attempted, accepted) of each move, failures."""
 
     chain: Chain
-    draws: Arrays
+    draws: list[Arrays]  # by layer
     counts: NDArray[np.int64]  # (moves, 2)
     failed_factorisations: int
     seconds: float  # of the rounds themselves

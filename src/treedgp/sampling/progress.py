@@ -7,10 +7,12 @@ import sys
 import threading
 import time
 import warnings
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treedgp.sampling.run import Run
 
@@ -41,10 +43,15 @@ def warn_if_slow(run: Run, rounds: int) -> None:
 
 
 class Progress:
-    """Shows rounds, leaves and log posterior once a fit has taken `DELAY_SECONDS`; silent if not wanted."""
+    """Shows leaves, log posterior, its R-hat and the time left once a fit has taken `DELAY_SECONDS`, if wanted.
 
-    def __init__(self, wanted: bool, rounds: int, tune: int) -> None:
-        self._wanted, self._rounds, self._tune = wanted, rounds, tune
+    `rhat` is handed in, since diagnostics belong to the posterior, which knows nothing of sampling nor the reverse.
+    """
+
+    def __init__(
+        self, wanted: bool, rounds: int, tune: int, rhat: Callable[[NDArray[np.float64]], float] | None = None
+    ) -> None:
+        self._wanted, self._rounds, self._tune, self._rhat = wanted, rounds, tune, rhat
         self._bar: Any = None
         self._began = time.perf_counter()
         self._is_first = True
@@ -66,21 +73,28 @@ class Progress:
             return
         if self._bar is None:
             self._start()
-        phase = "tuning" if run.round < self._tune else "drawing"
-        leaves = np.mean([(len(chain.state["column"]) + 1) // 2 for chain in run.chains])
-        log_posterior = np.mean([chain.state["log_posterior"][0] for chain in run.chains])
-        self._bar.update(
-            self._task,
-            completed=run.round,
-            description=f"{phase}: {leaves:.1f} leaves, log posterior {log_posterior:.1f}",
-        )
+        self._bar.update(self._task, completed=run.round, description=self.health(run))
+
+    def health(self, run: Run) -> str:
+        """How the chains are doing, in half a line."""
+        leaves = np.mean([(len(layer["column"]) + 1) // 2 for chain in run.chains for layer in chain.state])
+        log_posterior = np.mean([chain.state[0]["log_posterior"][0] for chain in run.chains])
+        text = f"{leaves:.1f} leaves, log posterior {log_posterior:.1f}"
+        if run.round < self._tune:
+            return f"tuning: {text}"
+        if self._rhat is not None:
+            traces = [np.concatenate([layers[0]["log_posterior"] for layers in chunks]) for chunks in run.draws]
+            rhat = self._rhat(np.array(traces))
+            text += f", R-hat {rhat:.2f}" if np.isfinite(rhat) else ""
+        return f"drawing: {text}"
 
     def _start(self) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as RichProgress
 
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        # A narrow bar: with the words before it, it all fits into 80 columns.
+        columns = (TextColumn("{task.description}"), BarColumn(10), TaskProgressColumn(), TimeRemainingColumn())
         self._bar = RichProgress(*columns, console=Console(stderr=True), transient=True)
         self._bar.start()
         self._task = self._bar.add_task("tuning", total=self._rounds)

@@ -26,7 +26,7 @@ class Run:
     """Chains and what they have given so far; all have made the same number of rounds."""
 
     chains: list[Chain]
-    draws: list[list[Arrays]]  # by chain, a list of chunks
+    draws: list[list[list[Arrays]]]  # by chain, a list of chunks, each by layer
     counts: NDArray[np.int64]  # (chain, move, 2), of the rounds after tuning
     failed_factorisations: int = 0
     seconds: float = 0.0  # by the clock

@@ -54,8 +54,10 @@ inline double log_noise_integral(double lambda, double dof, double a, double g) 
   return 0.5 * a * std::log(0.5 * g) - shape * std::log(0.5 * (g + lambda)) + log_gamma(shape) - log_gamma(0.5 * a);
 }
 
-// log p(Z | d, b, g, tau2), beta and sigma2 integrated out; -inf where a factorisation failed.
-inline double log_marginal(const Whitened& w, double tau2, CoefficientKind kind, const Hyper& h) {
+// log p(Z | d, b, g, tau2, ...) with beta integrated out; `log_noise(lambda, dof)` is what it owes to sigma2.
+// -inf where a factorisation failed.
+template <class LogNoise>
+double log_density(const Whitened& w, double tau2, CoefficientKind kind, const Hyper& h, LogNoise&& log_noise) {
   constexpr double inf = std::numeric_limits<double>::infinity();
   if (std::isnan(w.log_det)) return -inf;
   const int m = w.r.cols - 1;
@@ -65,8 +67,22 @@ inline double log_marginal(const Whitened& w, double tau2, CoefficientKind kind,
   const double log_det_v = -2 * half_log_det(root, m), lambda = root(m, m) * root(m, m);
   const double log_det_prior = flat ? 0 : h.log_det_w + m * std::log(tau2);
   const double value = 0.5 * (log_det_v - w.n * std::log(2 * std::numbers::pi) - w.log_det - log_det_prior) +
-                       log_noise_integral(lambda, w.n - (flat ? m : 0), h.a_sigma, h.g_sigma);
+                       log_noise(lambda, w.n - (flat ? m : 0));
   return std::isfinite(value) ? value : -inf;
+}
+
+// sigma2 integrated out too.
+inline double log_marginal(const Whitened& w, double tau2, CoefficientKind kind, const Hyper& h) {
+  return log_density(w, tau2, kind, h, [&](double lambda, double dof) {
+    return log_noise_integral(lambda, dof, h.a_sigma, h.g_sigma);
+  });
+}
+
+// Given sigma2.
+inline double log_marginal_given(const Whitened& w, double sigma2, double tau2, CoefficientKind kind, const Hyper& h) {
+  return log_density(w, tau2, kind, h, [&](double lambda, double dof) {
+    return -0.5 * (dof * std::log(sigma2) + lambda / sigma2);
+  });
 }
 
 }  // namespace treedgp

@@ -1,5 +1,6 @@
 // What the data say of a leaf given (d, b, g): the triangular factor of the whitened [F z] and log|K|.
 // Everything about beta, sigma2 and the marginal likelihood follows from these in O(m^3).
+// Where z has noise of its own, of variance nu_i, K stands for K + diag(nu / sigma2).
 #pragma once
 #include <algorithm>
 #include <limits>
@@ -12,17 +13,22 @@
 
 namespace treedgp {
 
-// Leaf inputs and response. x is scaled to about [0, 1].
+// Leaf inputs. x is scaled to about [0, 1].
 struct LeafData {
   int n = 0, q = 0;
   bool linear_mean = true;
   kernel::Family family = kernel::Family::gaussian;
   Vector x;                 // (q, n): each column contiguous
-  Vector z;                 // (n)
   bool prior_only = false;  // leaves see no data: the chain then samples the prior
 
   int m() const { return linear_mean ? q + 1 : 1; }
   double design(int i, int j) const { return j == 0 ? 1.0 : x[static_cast<std::size_t>(j - 1) * n + i]; }
+};
+
+// What the leaves are fitted to.
+struct Response {
+  Vector z;      // (n)
+  Vector noise;  // (n) variance nu_i of z_i besides the leaf's own; empty: none
 };
 
 // R of [F z] = L Q R, K = L L'. Its last column is z's.
@@ -35,7 +41,7 @@ struct Whitened {
 // The part that does not depend on g, so that a nugget move need not rebuild it.
 struct Basis {
   kernel::Buffer kstar;  // GP leaf: K*, lower triangle in panels
-  Matrix r;              // linear leaf: R for K = I
+  Matrix r;              // linear leaf without other noise: R for K = I
 };
 using BasisPtr = std::shared_ptr<const Basis>;
 
@@ -68,31 +74,43 @@ inline int scale_inputs(const LeafData& data, const std::vector<int>& rows, cons
 }
 
 // [F z]' as the first m + 1 extra rows of the factorisation; the rest of their panels is 0.
-inline void write_design(const LeafData& data, const std::vector<int>& rows, int np, int width, double* extra) {
+inline void write_design(const LeafData& data, const Vector& z, const std::vector<int>& rows, int np, int width,
+                         double* extra) {
   const int m = data.m(), n = static_cast<int>(rows.size());
   std::fill_n(extra, kernel::extra_size(m + 1, np, width), 0.0);
   for (int j = 0; j <= m; ++j) {
     double* to = &kernel::extra_at(extra, np, width, j, 0);
-    const double* from = j == m ? data.z.data() : data.x.data() + static_cast<std::size_t>(j - 1) * data.n;
+    const double* from = j == m ? z.data() : data.x.data() + static_cast<std::size_t>(j - 1) * data.n;
     for (int i = 0; i < n; ++i) to[static_cast<std::size_t>(i) * width] = j == 0 ? 1.0 : from[rows[i]];
   }
 }
 
-inline void fill_noise(int n, int np, double g, Workspace& ws) {
+// Diagonal of K - K*: g + nu_i / sigma2.
+inline void fill_noise(const Response& response, const std::vector<int>& rows, int np, const LeafParams& p,
+                       Workspace& ws) {
+  const int n = static_cast<int>(rows.size());
   ws.noise.reserve(np);
-  std::fill_n(ws.noise.data(), n, g);
+  std::fill_n(ws.noise.data(), n, p.g);
   std::fill_n(ws.noise.data() + n, np - n, 0.0);
+  if (!response.noise.empty())
+    for (int i = 0; i < n; ++i) ws.noise.data()[i] += response.noise[rows[i]] / p.sigma2;
 }
 
-inline BasisPtr make_basis(const LeafData& data, const std::vector<int>& rows, const LeafParams& p, Workspace& ws) {
+// [F z] of a leaf.
+inline Matrix design_and_response(const LeafData& data, const Response& response, const std::vector<int>& rows) {
+  Matrix fz(static_cast<int>(rows.size()), data.m() + 1);
+  for (int j = 0; j < fz.cols; ++j)
+    for (int i = 0; i < fz.rows; ++i) fz(i, j) = j < data.m() ? data.design(rows[i], j) : response.z[rows[i]];
+  return fz;
+}
+
+inline BasisPtr make_basis(const LeafData& data, const Response& response, const std::vector<int>& rows,
+                           const LeafParams& p, Workspace& ws) {
   auto basis = ws.spare ? std::exchange(ws.spare, nullptr) : std::make_shared<Basis>();
   const int n = static_cast<int>(rows.size());
   if (data.prior_only) return basis;
   if (p.linear()) {
-    Matrix fz(n, data.m() + 1);
-    for (int j = 0; j < fz.cols; ++j)
-      for (int i = 0; i < n; ++i) fz(i, j) = j < data.m() ? data.design(rows[i], j) : data.z[rows[i]];
-    basis->r = triangularise(std::move(fz));
+    if (response.noise.empty()) basis->r = triangularise(design_and_response(data, response, rows));
   } else {
     const auto& ops = kernel::ops(n);
     const int np = kernel::panel_rows(n, ops.width);
@@ -103,11 +121,26 @@ inline BasisPtr make_basis(const LeafData& data, const std::vector<int>& rows, c
   return basis;
 }
 
-inline Whitened whiten(const LeafData& data, const std::vector<int>& rows, const LeafParams& p, const Basis& basis,
-                       Workspace& ws) {
+// A linear leaf whose points have noise of their own: K is diagonal.
+inline Whitened whiten_noisy_linear(const LeafData& data, const Response& response, const std::vector<int>& rows,
+                                    const LeafParams& p) {
+  Matrix fz = design_and_response(data, response, rows);
+  double log_det = 0;
+  for (int i = 0; i < fz.rows; ++i) {
+    const double k = 1 + p.g + response.noise[rows[i]] / p.sigma2, scale = 1 / std::sqrt(k);
+    log_det += std::log(k);
+    for (int j = 0; j < fz.cols; ++j) fz(i, j) *= scale;
+  }
+  const int n = fz.rows;
+  return {triangularise(std::move(fz)), log_det, n};
+}
+
+inline Whitened whiten(const LeafData& data, const Response& response, const std::vector<int>& rows,
+                       const LeafParams& p, const Basis& basis, Workspace& ws) {
   const int n = static_cast<int>(rows.size()), size = data.m() + 1;
   if (data.prior_only) return {Matrix(size, size), 0, 0};
   Whitened out{Matrix(size, size), 0, n};
+  if (p.linear() && !response.noise.empty()) return whiten_noisy_linear(data, response, rows, p);
   if (p.linear()) {
     const double scale = 1 / std::sqrt(1 + p.g);
     for (std::size_t i = 0; i < out.r.values.size(); ++i) out.r.values[i] = basis.r.values[i] * scale;
@@ -116,11 +149,11 @@ inline Whitened whiten(const LeafData& data, const std::vector<int>& rows, const
   }
   const auto& ops = kernel::ops(n);
   const int np = kernel::panel_rows(n, ops.width);
-  fill_noise(n, np, p.g, ws);
+  fill_noise(response, rows, np, p, ws);
   ws.factor.reserve(kernel::triangle_size(np, ops.width));
   const auto extra_size = kernel::extra_size(size, np, ops.width);
   ws.extra.reserve(extra_size);
-  write_design(data, rows, np, ops.width, ws.extra.data());
+  write_design(data, response.z, rows, np, ops.width, ws.extra.data());
   const int panels = kernel::panel_rows(size, ops.width) / ops.width;
   out.log_det = 2 * ops.factor(basis.kstar.data(), ws.noise.data(), np, ws.factor.data(), ws.extra.data(), panels);
   if (std::isnan(out.log_det)) {

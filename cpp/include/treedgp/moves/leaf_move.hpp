@@ -24,6 +24,13 @@ ScalarStep step_scalar(double now, const ScalarPrior& prior, double log_step, Rn
   return {value, log_p_now, prior.log_p(value), log_half, log_half, move, true};
 }
 
+// A log-normal random walk alone, where a draw from the prior would hardly ever be taken.
+template <class Rng, class LogPrior>
+ScalarStep walk_scalar(double now, LogPrior&& log_p, double log_step, Rng& rng) {
+  const double move = std::exp(log_step) * rng.normal(), value = now * std::exp(move);
+  return {value, log_p(now), log_p(value), 0, 0, move, true};
+}
+
 // A leaf in place of leaf `index`.
 struct LeafProposal {
   Leaf leaf;

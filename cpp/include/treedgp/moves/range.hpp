@@ -6,14 +6,14 @@
 namespace treedgp {
 
 template <class Rng>
-LeafProposal propose_range(const State& s, const Problem& problem, Workspace& ws, int index, double log_marginal_now,
+LeafProposal propose_range(const Layer& layer, const Problem& problem, Workspace& ws, int index, double log_marginal_now,
                            Rng& rng) {
   const LeafPrior& prior = problem.spec.leaf;
-  const Leaf& old = s.leaves[index];
+  const Leaf& old = layer.leaves[index];
   const int i = rng.pick(prior.n_range);
   const double d = old.params.d[i];
   const bool b = old.params.b[i];
-  const ScalarStep step = step_scalar(d, prior.range, s.log_step[range_step], rng);
+  const ScalarStep step = step_scalar(d, prior.range, layer.log_step[range_step], rng);
   const bool next_b = prior.limiting.draw(rng, step.value);
 
   LeafParams params = old.params;
@@ -25,8 +25,8 @@ LeafProposal propose_range(const State& s, const Problem& problem, Workspace& ws
     next.leaf.params = std::move(params);
     next.log_marginal = log_marginal_now;
   } else {
-    next.leaf = fit_leaf(problem, ws, old.region, std::move(params));
-    next.log_marginal = log_marginal(problem, next.leaf, s.hyper);
+    next.leaf = fit_leaf(problem, layer, ws, old.region, std::move(params));
+    next.log_marginal = log_marginal(problem, next.leaf, layer.hyper);
   }
   const double log_b = prior.limiting.log_p(b, d), log_next_b = prior.limiting.log_p(next_b, step.value);
   next.ratio = {.likelihood = next.log_marginal - log_marginal_now,

@@ -28,48 +28,54 @@ bool accept(const LogRatio& ratio, double anneal, Rng& rng) {
 struct Proposal {
   NodePtr tree;
   int first, removed;
-  std::vector<Leaf> leaves;
+  std::vector<std::vector<Leaf>> leaves;  // by layer
   LogRatio ratio;
 };
 
 inline void commit(State& s, Proposal&& p) {
   s.tree = std::move(p.tree);
-  const auto at = s.leaves.begin() + p.first;
-  if (p.removed == static_cast<int>(p.leaves.size())) {
-    std::move(p.leaves.begin(), p.leaves.end(), at);
-    return;
+  for (std::size_t l = 0; l < s.layers.size(); ++l) {
+    std::vector<Leaf>&leaves = s.layers[l].leaves, &next = p.leaves[l];
+    const auto at = leaves.begin() + p.first;
+    if (p.removed == static_cast<int>(next.size())) {
+      std::move(next.begin(), next.end(), at);
+      continue;
+    }
+    const auto gap = leaves.erase(at, at + p.removed);
+    leaves.insert(gap, std::make_move_iterator(next.begin()), std::make_move_iterator(next.end()));
   }
-  const auto gap = s.leaves.erase(at, at + p.removed);
-  s.leaves.insert(gap, std::make_move_iterator(p.leaves.begin()), std::make_move_iterator(p.leaves.end()));
 }
 
-inline std::span<const Leaf> leaves_below(const State& s, const Position& where) {
-  return {s.leaves.data() + where.first_leaf, static_cast<std::size_t>(where.node->n_leaves)};
+inline std::span<const Leaf> leaves_below(const Layer& layer, const Position& where) {
+  return {layer.leaves.data() + where.first_leaf, static_cast<std::size_t>(where.node->n_leaves)};
 }
 
 // The proposal that puts `subtree` with `leaves` at `where`, with the target's terms of its ratio. The
 // structure and rules of every node below count: they depend on the rows the node now holds.
 inline Proposal replace_subtree(const State& s, const Problem& problem, const Position& where,
-                                const NodePtr& subtree, std::vector<Leaf> leaves) {
-  const auto old = leaves_below(s, where);
+                                const NodePtr& subtree, std::vector<std::vector<Leaf>> leaves) {
   const SplitPrior& split = problem.spec.split;
   LogRatio ratio{
-      .likelihood = log_marginals(problem, leaves, s.hyper) - log_marginals(problem, old, s.hyper),
       .tree_prior = log_structure(split, subtree, where.depth) - log_structure(split, where.node, where.depth),
-      .rule_prior = log_rules(subtree) - log_rules(where.node),
-      .params_prior = log_params(problem, leaves, s.hyper) - log_params(problem, old, s.hyper)};
+      .rule_prior = log_rules(subtree) - log_rules(where.node)};
+  for (std::size_t l = 0; l < leaves.size(); ++l) {
+    const Hyper& hyper = s.layers[l].hyper;
+    const auto old = leaves_below(s.layers[l], where);
+    ratio.likelihood += log_marginals(problem, leaves[l], hyper) - log_marginals(problem, old, hyper);
+    ratio.params_prior += log_params(problem, leaves[l], hyper) - log_params(problem, old, hyper);
+  }
   return {graft(s.tree, where, subtree), where.first_leaf, where.node->n_leaves, std::move(leaves), ratio};
 }
 
 // The old leaves' parameters, position by position, on the rows of the new subtree's leaves.
-inline std::vector<Leaf> refit_leaves(const State& s, const Problem& problem, Workspace& ws, const Position& where,
+inline std::vector<Leaf> refit_leaves(const Layer& layer, const Problem& problem, Workspace& ws, const Position& where,
                                       const NodePtr& subtree) {
   std::vector<Leaf> next;
   for (const Position& p : treedgp::leaves(subtree)) {
-    const Leaf& old = s.leaves[where.first_leaf + next.size()];
+    const Leaf& old = layer.leaves[where.first_leaf + next.size()];
     const RegionPtr& region = p.node->region;
     const bool same_rows = region->rows == old.region->rows;
-    next.push_back(same_rows ? old : fit_leaf(problem, ws, region, old.params));
+    next.push_back(same_rows ? old : fit_leaf(problem, layer, ws, region, old.params));
     next.back().region = region;
   }
   return next;
@@ -80,7 +86,9 @@ inline std::optional<Proposal> rebuild_subtree(const State& s, const Problem& pr
                                                const Position& where, const NodePtr& shape) {
   const NodePtr subtree = reapply(problem.partitioner, shape, where.node->region);
   if (!subtree) return std::nullopt;
-  return replace_subtree(s, problem, where, subtree, refit_leaves(s, problem, ws, where, subtree));
+  std::vector<std::vector<Leaf>> leaves;
+  for (const Layer& layer : s.layers) leaves.push_back(refit_leaves(layer, problem, ws, where, subtree));
+  return replace_subtree(s, problem, where, subtree, std::move(leaves));
 }
 
 // log(1/n): one of n, uniformly.

@@ -18,15 +18,15 @@ struct NewRows {
 class LeafPredictor {
  public:
   // Rows `at` of `fresh` fall in this leaf, whose training rows are `rows`.
-  LeafPredictor(const Problem& problem, const std::vector<int>& rows, const LeafParams& params, double sigma2,
-                const Hyper& hyper, const NewRows& fresh, const std::vector<int>& at, Workspace& ws)
-      : data_(problem.data), params_(params), sigma2_(sigma2), fresh_(fresh.leaf), at_(at), mean_(at.size()),
+  LeafPredictor(const Problem& problem, const Response& response, const std::vector<int>& rows,
+                const LeafParams& params, const Hyper& hyper, const NewRows& fresh, const std::vector<int>& at, Workspace& ws)
+      : data_(problem.data), params_(params), sigma2_(params.sigma2), fresh_(fresh.leaf), at_(at), mean_(at.size()),
         unexplained_(at.size()), r_(problem.data.m(), static_cast<int>(at.size())) {
-    const BasisPtr basis = make_basis(data_, rows, params, ws);
+    const BasisPtr basis = make_basis(data_, response, rows, params, ws);
     if (params.linear())
-      solve_linear(whiten(data_, rows, params, *basis, ws), problem.spec.coefficients, hyper);
+      solve_linear(whiten(data_, response, rows, params, *basis, ws), problem.spec.coefficients, hyper);
     else
-      solve_gp(rows, *basis, problem.spec.coefficients, hyper, ws);
+      solve_gp(response, rows, *basis, problem.spec.coefficients, hyper, ws);
   }
 
   double mean(int i) const { return mean_[i]; }
@@ -72,8 +72,8 @@ class LeafPredictor {
     for (std::size_t i = 0; i < at_.size(); ++i) finish_row(post, static_cast<int>(i), nullptr);
   }
 
-  void solve_gp(const std::vector<int>& rows, const Basis& basis, CoefficientKind kind, const Hyper& hyper,
-                Workspace& ws) {
+  void solve_gp(const Response& response, const std::vector<int>& rows, const Basis& basis, CoefficientKind kind,
+                const Hyper& hyper, Workspace& ws) {
     const int n = static_cast<int>(rows.size()), m = data_.m(), nq = static_cast<int>(at_.size());
     const auto& ops = kernel::ops(n);
     n_ = n;
@@ -86,11 +86,11 @@ class LeafPredictor {
     kernel::Buffer xnew;
     const int dims = scale_inputs(data_, rows, params_, np_, ws.xs);
     scale_inputs(fresh_, at_, params_, nqp, xnew);
-    fill_noise(n, np_, params_.g, ws);
+    fill_noise(response, rows, np_, params_, ws);
     ws.factor.reserve(kernel::triangle_size(np_, width_));
     extra_.reserve(kernel::extra_size(design_rows + nqp, np_, width_));
     double* v = extra_.data() + static_cast<std::size_t>(design_rows) * np_;
-    write_design(data_, rows, np_, width_, extra_.data());
+    write_design(data_, response.z, rows, np_, width_, extra_.data());
     ops.cross(data_.family, ws.xs.data(), n, np_, xnew.data(), nqp, dims, v);
     const double half_log_det = ops.factor(basis.kstar.data(), ws.noise.data(), np_, ws.factor.data(), extra_.data(),
                                            design_panels_ + nqp / width_);

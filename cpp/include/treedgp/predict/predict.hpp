@@ -10,18 +10,14 @@ template <class Visit>
 void predict_leaves(const Problem& problem, const DrawsView& draws, std::int64_t draw, const NewRows& fresh,
                     Workspace& ws, Visit&& visit) {
   const Router router(draws, draw, problem.partitioner.n_columns());
+  const auto train = router.group(problem.partitioner), test = router.group(problem.partitioner, fresh.code, fresh.n);
   const Hyper hyper = draws.hyper_of(draw);
-  std::vector<std::vector<int>> train(router.n_leaves()), test(router.n_leaves());
-  for (int i = 0; i < problem.data.n; ++i)
-    train[router.leaf(problem.partitioner, [&](int c) { return problem.partitioner.column(c).code[i]; })].push_back(i);
-  for (int i = 0; i < fresh.n; ++i)
-    test[router.leaf(problem.partitioner, [&](int c) { return fresh.code[static_cast<std::size_t>(c) * fresh.n + i]; })]
-        .push_back(i);
+  const Response response = draws.response_of(draw, problem);
   for (int l = 0; l < router.n_leaves(); ++l) {
     if (test[l].empty()) continue;
     const std::int64_t leaf = draws.first_leaf(draw) + l;
     const LeafParams params = draws.params(leaf);
-    visit(LeafPredictor(problem, train[l], params, draws.sigma2[leaf], hyper, fresh, test[l], ws), test[l]);
+    visit(LeafPredictor(problem, response, train[l], params, hyper, fresh, test[l], ws), test[l]);
   }
 }
 

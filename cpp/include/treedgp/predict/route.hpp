@@ -27,7 +27,23 @@ class Router {
     return nodes_[at].leaf;
   }
 
+  // The rows of each leaf: those of the training data, or new ones with codes (n_columns, n).
+  std::vector<std::vector<int>> group(const Partitioner& partitioner) const {
+    return group(partitioner, static_cast<int>(partitioner.root()->rows.size()),
+                 [&](int c, int i) { return partitioner.column(c).code[i]; });
+  }
+  std::vector<std::vector<int>> group(const Partitioner& partitioner, const std::vector<std::int32_t>& code, int n) const {
+    return group(partitioner, n, [&](int c, int i) { return code[static_cast<std::size_t>(c) * n + i]; });
+  }
+
  private:
+  template <class Code>
+  std::vector<std::vector<int>> group(const Partitioner& partitioner, int n, Code&& code) const {
+    std::vector<std::vector<int>> rows(n_leaves_);
+    for (int i = 0; i < n; ++i) rows[leaf(partitioner, [&](int c) { return code(c, i); })].push_back(i);
+    return rows;
+  }
+
   struct FlatNode {
     Rule rule;
     int right, leaf;

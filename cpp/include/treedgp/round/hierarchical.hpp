@@ -8,13 +8,13 @@ namespace treedgp {
 
 // beta0 | beta_r, W ~ N(C W^-1 sum_r beta_r w_r, C),  C^-1 = I + W^-1 sum_r w_r,  w_r = 1/(sigma2_r tau2_r)
 template <class Rng>
-bool draw_beta0(State& s, Rng& rng) {
+bool draw_beta0(Layer& s, Rng& rng) {
   Hyper& h = s.hyper;
   const int m = static_cast<int>(h.beta0.size());
   double total = 0;
   Vector weighted(m), mean(m), noise(m);
   for (const Leaf& leaf : s.leaves) {
-    const double w = 1 / (leaf.sigma2 * leaf.params.tau2);
+    const double w = 1 / (leaf.params.sigma2 * leaf.params.tau2);
     total += w;
     for (int i = 0; i < m; ++i) weighted[i] += w * leaf.beta[i];
   }
@@ -35,12 +35,12 @@ bool draw_beta0(State& s, Rng& rng) {
 
 // W^-1 | beta_r, beta0 ~ Wish(S^-1, rho + R),  S = rho V0 + sum_r (beta_r - beta0)(beta_r - beta0)' w_r
 template <class Rng>
-bool draw_w(State& s, Rng& rng) {
+bool draw_w(Layer& s, Rng& rng) {
   Hyper& h = s.hyper;
   const int m = static_cast<int>(h.beta0.size());
   Matrix scale = Matrix::identity(m, wishart_dof(m) * wishart_v0);
   for (const Leaf& leaf : s.leaves) {
-    const double w = 1 / (leaf.sigma2 * leaf.params.tau2);
+    const double w = 1 / (leaf.params.sigma2 * leaf.params.tau2);
     for (int j = 0; j < m; ++j)
       for (int i = 0; i < m; ++i) scale(i, j) += w * (leaf.beta[i] - h.beta0[i]) * (leaf.beta[j] - h.beta0[j]);
   }
@@ -64,7 +64,7 @@ bool draw_w(State& s, Rng& rng) {
 // One random-walk step on log(value - floor) of a shape or rate. Returns the log target where it ends, given that of
 // where it starts.
 template <class Rng, class LogTarget>
-double walk(double& value, double floor, double log_target_now, LogTarget&& log_target, State& s, Step step,
+double walk(double& value, double floor, double log_target_now, LogTarget&& log_target, Layer& s, Step step,
             const Tempo& tempo, Counts& counts, Rng& rng) {
   const double move = std::exp(s.log_step[step]) * rng.normal(), next = floor + (value - floor) * std::exp(move);
   const double log_target_next = log_target(next);
@@ -76,36 +76,37 @@ double walk(double& value, double floor, double log_target_now, LogTarget&& log_
   return accepted ? log_target_next : log_target_now;
 }
 
-// A step of each of (a, g).
+// A step of each of (a, g) that is learned.
 template <class Rng, class LogTarget>
-void walk_both(double& a, double& g, LogTarget&& log_target, State& s, Step a_step, Step g_step, const Tempo& tempo,
-               Counts& counts, Rng& rng) {
-  using Prior = InverseGammaPrior;
+void walk_both(const InverseGammaPrior& prior, double& a, double& g, LogTarget&& log_target, Layer& s, Step a_step,
+               Step g_step, const Tempo& tempo, Counts& counts, Rng& rng) {
+  if (!prior.learn_a && !prior.learn_g) return;
   double now = log_target(a, g);
-  now = walk(a, Prior::a_floor, now, [&](double x) { return log_target(x, g); }, s, a_step, tempo, counts, rng);
-  walk(g, Prior::g_floor, now, [&](double x) { return log_target(a, x); }, s, g_step, tempo, counts, rng);
+  if (prior.learn_a)
+    now = walk(a, prior.a_floor, now, [&](double x) { return log_target(x, g); }, s, a_step, tempo, counts, rng);
+  if (prior.learn_g)
+    walk(g, prior.g_floor, now, [&](double x) { return log_target(a, x); }, s, g_step, tempo, counts, rng);
 }
 
 // (a_s, g_s) | Z with every sigma2 and beta integrated out: the sigma2 drawn next would otherwise hold them back.
 template <class Rng>
-void draw_noise_hyper(State& s, const std::vector<CoefficientPosterior>& posts, const Spec& spec, const Tempo& tempo,
+void draw_noise_hyper(Layer& s, const std::vector<CoefficientPosterior>& posts, const Spec& spec, const Tempo& tempo,
                       Counts& counts, Rng& rng) {
-  if (!spec.sigma2.learned) return;
   Hyper& h = s.hyper;
   auto log_target = [&](double a, double g) {
     double sum = spec.sigma2.log_hyperprior(a, g);
     for (const auto& post : posts) sum += log_noise_integral(post.lambda, post.dof, a, g);
     return sum;
   };
-  walk_both(h.a_sigma, h.g_sigma, log_target, s, a_sigma_step, g_sigma_step, tempo, counts, rng);
+  walk_both(spec.sigma2, h.a_sigma, h.g_sigma, log_target, s, a_sigma_step, g_sigma_step, tempo, counts, rng);
 }
 
 // (g_t, tau2_1 .. tau2_R) -> c times all of them, sigma2 and beta integrated out: the direction in which single
 // updates crawl, since g_t and the tau2 hold each other in place.
 template <class Rng>
-void scale_tau2(State& s, const Problem& problem, const Tempo& tempo, Counts& counts, Rng& rng) {
+void scale_tau2(Layer& s, const Problem& problem, const Tempo& tempo, Counts& counts, Rng& rng) {
   const InverseGammaPrior& prior = problem.spec.tau2;
-  if (!problem.spec.leaf.tau2_random || !prior.learned) return;
+  if (!problem.spec.leaf.tau2_random || !prior.learn_g) return;
   Hyper& h = s.hyper;
   const double log_c = std::exp(s.log_step[tau_scale_step]) * rng.normal(), c = std::exp(log_c);
   LogRatio ratio{.params_prior = prior.log_hyperprior(h.a_tau, c * h.g_tau) - prior.log_hyperprior(h.a_tau, h.g_tau),
@@ -127,15 +128,15 @@ void scale_tau2(State& s, const Problem& problem, const Tempo& tempo, Counts& co
 
 // (a_t, g_t) | tau2_1 .. tau2_R, where tau2_r ~ IG(a_t/2, g_t/2).
 template <class Rng>
-void draw_tau2_hyper(State& s, const Spec& spec, const Tempo& tempo, Counts& counts, Rng& rng) {
-  if (!spec.leaf.tau2_random || !spec.tau2.learned) return;
+void draw_tau2_hyper(Layer& s, const Spec& spec, const Tempo& tempo, Counts& counts, Rng& rng) {
+  if (!spec.leaf.tau2_random) return;
   Hyper& h = s.hyper;
   auto log_target = [&](double a, double g) {
     double sum = spec.tau2.log_hyperprior(a, g);
     for (const Leaf& leaf : s.leaves) sum += log_inverse_gamma(leaf.params.tau2, a, g);
     return sum;
   };
-  walk_both(h.a_tau, h.g_tau, log_target, s, a_tau_step, g_tau_step, tempo, counts, rng);
+  walk_both(spec.tau2, h.a_tau, h.g_tau, log_target, s, a_tau_step, g_tau_step, tempo, counts, rng);
 }
 
 }  // namespace treedgp

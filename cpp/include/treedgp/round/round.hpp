@@ -1,4 +1,5 @@
-// One round, in order: tree moves; ranges and nuggets of each leaf; variances and coefficients.
+// One round of regression, in order: tree moves; ranges and nuggets of each leaf; variances and coefficients.
+// classes.hpp makes a round of classification from the same steps.
 #pragma once
 #include <stdexcept>
 
@@ -10,6 +11,7 @@
 #include "treedgp/moves/rotate.hpp"
 #include "treedgp/moves/shift.hpp"
 #include "treedgp/moves/swap.hpp"
+#include "treedgp/moves/variance.hpp"
 #include "treedgp/round/hierarchical.hpp"
 #include "treedgp/round/leaf_draws.hpp"
 
@@ -38,35 +40,37 @@ void move_tree(State& s, const Problem& problem, Workspace& ws, const Tempo& tem
   counts.tree[static_cast<int>(move)].add(accepted);
 }
 
+// Ranges, nugget and, where they are parameters, sigma2 and tau2 of every leaf of a layer.
 template <class Rng>
-void move_leaves(State& s, const Problem& problem, Workspace& ws, const Tempo& tempo, Counts& counts, Rng& rng) {
+void move_leaves(Layer& layer, const Problem& problem, Workspace& ws, const Tempo& tempo, Counts& counts, Rng& rng) {
   const LeafPrior& prior = problem.spec.leaf;
   const int range_moves = prior.n_range > 0 ? tempo.range_moves : 0;
   const int nugget_moves = prior.nugget.fixed() ? 0 : tempo.nugget_moves;
-  if (range_moves + nugget_moves == 0) return;
-  for (int i = 0; i < static_cast<int>(s.leaves.size()); ++i) {
-    double log_marginal_now = log_marginal(problem, s.leaves[i], s.hyper);
+  if (range_moves + nugget_moves == 0 && !prior.sigma2_explicit) return;
+  for (int i = 0; i < static_cast<int>(layer.leaves.size()); ++i) {
+    double now = log_marginal(problem, layer.leaves[i], layer.hyper);
     auto decide = [&](LeafProposal&& next, Step step) {
       const bool accepted = accept(next.ratio, tempo.anneal, rng);
       if (accepted) {
-        std::swap(s.leaves[i], next.leaf);
-        log_marginal_now = next.log_marginal;
+        std::swap(layer.leaves[i], next.leaf);
+        now = next.log_marginal;
       }
       ws.recycle(std::move(next.leaf.basis));
       counts.steps[step].add(accepted);
-      if (next.walked) tempo.adapt(s.log_step[step], accepted);
+      if (next.walked) tempo.adapt(layer.log_step[step], accepted);
     };
-    for (int t = 0; t < range_moves; ++t)
-      decide(propose_range(s, problem, ws, i, log_marginal_now, rng), range_step);
-    for (int t = 0; t < nugget_moves; ++t)
-      decide(propose_nugget(s, problem, ws, i, log_marginal_now, rng), nugget_step);
+    for (int t = 0; t < range_moves; ++t) decide(propose_range(layer, problem, ws, i, now, rng), range_step);
+    for (int t = 0; t < nugget_moves; ++t) decide(propose_nugget(layer, problem, ws, i, now, rng), nugget_step);
+    if (!prior.sigma2_explicit) continue;
+    decide(propose_sigma2(layer, problem, ws, i, now, rng), sigma2_step);
+    if (prior.tau2_random) decide(propose_tau2(layer, problem, i, now, rng), tau2_step);
   }
 }
 
 // sigma2, beta and tau2 of every leaf and what the leaves share. First what is updated with sigma2 and beta
 // integrated out, then these, then what is conditioned on them.
 template <class Rng>
-void draw_coefficients(State& s, const Problem& problem, Workspace& ws, const Tempo& tempo, Counts& counts, Rng& rng) {
+void draw_coefficients(Layer& s, const Problem& problem, Workspace& ws, const Tempo& tempo, Counts& counts, Rng& rng) {
   const Spec& spec = problem.spec;
   scale_tau2(s, problem, tempo, counts, rng);
   std::vector<CoefficientPosterior> posts;
@@ -82,39 +86,18 @@ void draw_coefficients(State& s, const Problem& problem, Workspace& ws, const Te
 }
 
 template <class Rng>
-void play_round(State& s, const Problem& problem, Workspace& ws, const Tempo& tempo, Counts& counts, Rng& rng) {
+void move_trees(State& s, const Problem& problem, Workspace& ws, const Tempo& tempo, Counts& counts, Rng& rng) {
   if (problem.spec.split.alpha > 0)
     for (int t = 0; t < tempo.tree_moves; ++t) move_tree(s, problem, ws, tempo, counts, rng);
-  move_leaves(s, problem, ws, tempo, counts, rng);
-  draw_coefficients(s, problem, ws, tempo, counts, rng);
 }
 
-// A state drawn from the prior: the tree (or the root alone), every leaf's parameters, hyperparameters at
-// their start values. A leaf whose K does not factorise is drawn again.
+// A round of regression, or of leaves of class counts, which have nothing but their tree.
 template <class Rng>
-State initial_state(const Problem& problem, bool prior_tree, Workspace& ws, Rng& rng) {
-  const Spec& spec = problem.spec;
-  const int m = problem.data.m();
-  State s;
-  s.hyper.beta0.assign(m, 0);
-  s.hyper.set_w_inv(Matrix::identity(m));
-  s.hyper.a_sigma = spec.sigma2.a;
-  s.hyper.g_sigma = spec.sigma2.g;
-  s.hyper.a_tau = spec.tau2.a;
-  s.hyper.g_tau = spec.tau2.g;
-  s.log_step.fill(0);
-  const RegionPtr root = problem.partitioner.root();
-  s.tree = prior_tree ? draw_tree(rng, spec.split, problem.partitioner, root) : make_leaf(root);
-  for (const Position& p : leaves(s.tree)) {
-    Leaf leaf;
-    int attempts = 0;
-    do {
-      if (++attempts > 1000) throw std::runtime_error("no draw from the prior gives a positive definite correlation");
-      leaf = fit_leaf(problem, ws, p.node->region, spec.leaf.draw(rng, s.hyper));
-    } while (!std::isfinite(log_marginal(problem, leaf, s.hyper) + spec.leaf.log_p(leaf.params, s.hyper)));
-    s.leaves.push_back(std::move(leaf));
-  }
-  return s;
+void play_round(State& s, const Problem& problem, Workspace& ws, const Tempo& tempo, Counts& counts, Rng& rng) {
+  move_trees(s, problem, ws, tempo, counts, rng);
+  if (problem.classes.count > 0) return;
+  move_leaves(s.layers[0], problem, ws, tempo, counts, rng);
+  draw_coefficients(s.layers[0], problem, ws, tempo, counts, rng);
 }
 
 }  // namespace treedgp

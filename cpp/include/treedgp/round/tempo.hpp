@@ -19,18 +19,17 @@ struct Tempo {
   }
 };
 
-// Rounds count from 0. The power rises geometrically from 0.03 to 1 over the first two thirds of tuning;
+// Rounds count from 0. The power rises geometrically from `coldest` to 1 over the share `annealed` of tuning;
 // adaptation restarts there.
 inline Tempo tempo_of(std::int64_t round, const Schedule& schedule) {
-  constexpr double coldest = 0.03;
   // How many of a move made `rate` times a round fall in this one.
   auto moves = [&](double rate) { return static_cast<int>(std::floor((round + 1) * rate) - std::floor(round * rate)); };
   Tempo tempo{1, 0, moves(schedule.tree_moves), moves(schedule.range_moves), moves(schedule.nugget_moves)};
   if (round >= schedule.tune) return tempo;
-  const std::int64_t annealed = schedule.anneal ? schedule.tune * std::int64_t{2} / 3 : 0;
+  const std::int64_t annealed = static_cast<std::int64_t>(schedule.tune * schedule.annealed);
   const std::int64_t since = round < annealed ? round : round - annealed;
   tempo.gain = std::pow(1.0 + since, -0.6);
-  if (round < annealed) tempo.anneal = std::pow(coldest, 1 - static_cast<double>(round) / annealed);
+  if (round < annealed) tempo.anneal = std::pow(schedule.coldest, 1 - static_cast<double>(round) / annealed);
   return tempo;
 }
 
@@ -45,6 +44,7 @@ struct MoveCount {
 struct Counts {
   std::array<MoveCount, n_tree_moves> tree;
   std::array<MoveCount, n_steps> steps;  // range, nugget: both kinds of step
+  MoveCount latents;                     // blocks of the Metropolis sampler
 };
 
 }  // namespace treedgp

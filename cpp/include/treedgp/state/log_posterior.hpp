@@ -1,7 +1,7 @@
-// The whole posterior in one place: log p(Z, tree, rules, leaf parameters, hyperparameters), with every
-// beta and sigma2 integrated out.
+// The whole posterior in one place: log p(Z, tree, rules, leaf parameters, hyperparameters), with every beta and sigma2
+// integrated out. In classification Z is the latents, and the labels given them join in.
 #pragma once
-#include "treedgp/state/state.hpp"
+#include "treedgp/state/softmax.hpp"
 
 namespace treedgp {
 
@@ -12,9 +12,25 @@ inline double log_hyperprior(const Spec& spec, const Hyper& h) {
   return sum;
 }
 
+inline double log_leaf(const Problem& problem, const Leaf& leaf, const Hyper& hyper) {
+  const Spec& spec = problem.spec;
+  if (problem.classes.count > 0 && !problem.classes.latent) return log_marginal(problem, leaf, hyper);
+  return log_marginal(leaf.data, leaf.params.tau2, spec.coefficients, hyper) + spec.leaf.log_p_shape(leaf.params, hyper);
+}
+
 inline double log_posterior(const Problem& problem, const State& s) {
-  return log_marginals(problem, s.leaves, s.hyper) + log_params(problem, s.leaves, s.hyper) +
-         log_structure(problem.spec.split, s.tree, 0) + log_rules(s.tree) + log_hyperprior(problem.spec, s.hyper);
+  double sum = log_structure(problem.spec.split, s.tree, 0) + log_rules(s.tree);
+  for (const Layer& layer : s.layers) {
+    for (const Leaf& leaf : layer.leaves) sum += log_leaf(problem, leaf, layer.hyper);
+    sum += log_hyperprior(problem.spec, layer.hyper);
+  }
+  return sum;
+}
+
+inline double log_posterior(const Problem& problem, const Trees& trees) {
+  double sum = problem.data.prior_only ? 0 : log_labels(problem.classes, latents(trees));
+  for (const State& s : trees) sum += log_posterior(problem, s);
+  return sum;
 }
 
 }  // namespace treedgp

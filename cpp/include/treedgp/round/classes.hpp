@@ -1,0 +1,68 @@
+// One round of classification. In the turn of class m its own tree, or the tree that all share, and its parameters
+// move; then its latent f_m; then variances and coefficients, of every layer of that tree since all are stale.
+//
+// polya_gamma: omega_i ~ PG(1, f_mi - c_i) makes the labels Gaussian data y_i ~ N(f_mi, 1 / omega_i) of f_m, so that the
+// moves integrate f_m out and see the labels. metropolis: the moves see f_m as it stands, which then moves in blocks.
+#pragma once
+#include "treedgp/latent/gaussian.hpp"
+#include "treedgp/latent/metropolis.hpp"
+#include "treedgp/latent/polya_gamma.hpp"
+#include "treedgp/latent/scale.hpp"
+#include "treedgp/round/round.hpp"
+
+namespace treedgp {
+
+// The labels as Gaussian data of f_m. Annealing by k: omega ~ PG(1, sqrt(k) (f - c)), noise 1 / (k omega).
+template <class Rng>
+Response augment(const std::vector<const Layer*>& layers, int m, const Classes& classes, double k, Rng& rng) {
+  const Vector& f = layers[m]->response.z;
+  Response y{Vector(f.size()), Vector(f.size())};
+  for (std::size_t i = 0; i < f.size(); ++i) {
+    const double c = log_sum_others(layers, static_cast<int>(i), m);
+    const double omega = draw_polya_gamma(std::sqrt(k) * (f[i] - c), rng);
+    y.z[i] = c + (classes.label[i] == m ? 0.5 : -0.5) / omega;
+    y.noise[i] = 1 / (k * omega);
+  }
+  return y;
+}
+
+template <class Rng>
+void play_turn(State& s, Layer& layer, int m, const std::vector<const Layer*>& layers, const Problem& problem,
+               Workspace& ws, const Tempo& tempo, Counts& counts, Rng& rng) {
+  const bool collapsed = problem.classes.sampler == LatentSampler::polya_gamma;
+  Tempo now = tempo;
+  if (collapsed) {
+    now.anneal = 1;  // the noise is annealed instead
+    layer.response = augment(layers, m, problem.classes, tempo.anneal, rng);
+    refit(layer, problem, ws);
+  }
+  move_trees(s, problem, ws, now, counts, rng);
+  move_leaves(layer, problem, ws, now, counts, rng);
+  if (collapsed) {
+    draw_latent(layer, problem, ws, rng);
+    for (Leaf& leaf : layer.leaves) {
+      const bool accepted = scale_latent(layer, leaf, m, layers, problem, tempo.anneal, rng);
+      counts.steps[latent_scale_step].add(accepted);
+      tempo.adapt(layer.log_step[latent_scale_step], accepted);
+    }
+    refit(layer, problem, ws);
+  }
+  for (Layer& every : s.layers) draw_coefficients(every, problem, ws, now, counts, rng);
+  if (!collapsed) {
+    move_latents(layer, m, layers, problem, ws, [&](bool accepted) { counts.latents.add(accepted); }, rng);
+    refit(layer, problem, ws);
+  }
+}
+
+template <class Rng>
+void play_round(Trees& trees, const Problem& problem, Workspace& ws, const Tempo& tempo, Counts& counts, Rng& rng) {
+  if (problem.classes.n_latents() == 0) return play_round(trees[0], problem, ws, tempo, counts, rng);
+  const auto layers = latents(trees);
+  for (int sweep = 0; sweep < problem.spec.schedule.latent_sweeps; ++sweep) {
+    int m = 0;
+    for (State& s : trees)
+      for (Layer& layer : s.layers) play_turn(s, layer, m++, layers, problem, ws, tempo, counts, rng);
+  }
+}
+
+}  // namespace treedgp

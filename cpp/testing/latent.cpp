@@ -1,0 +1,89 @@
+// The pieces of the latent samplers and of class prediction, one by one.
+#include "../bind/problem.hpp"
+#include "../bind/state.hpp"
+#include "treedgp/predict/classes.hpp"
+
+namespace treedgp::testing {
+
+using namespace treedgp::bind;
+
+Layer& layer_of(Trees& trees, int turn) {
+  for (State& s : trees)
+    for (Layer& layer : s.layers)
+      if (turn-- == 0) return layer;
+  throw std::invalid_argument("no such class");
+}
+
+// (draws, n): f | y, noise of class `turn`.
+nb::object draw_latents(const Problem& problem, const nb::list& state, int turn, const In<double>& y,
+                        const In<double>& noise, std::uint64_t seed, std::size_t draws) {
+  Trees trees = StateIn(state, problem).restore(problem);
+  Layer& layer = layer_of(trees, turn);
+  const std::size_t n = problem.data.n;
+  if (y.size() != n || noise.size() != n) throw std::invalid_argument("y and noise need an entry for each row");
+  const Response response{Vector(y.data(), y.data() + n), Vector(noise.data(), noise.data() + n)};
+  Workspace ws;
+  Random rng(seed, 0);
+  rng.start_round(0);
+  std::vector<double> out;
+  for (std::size_t i = 0; i < draws; ++i) {
+    layer.response = response;
+    draw_latent(layer, problem, ws, rng);
+    out.insert(out.end(), layer.response.z.begin(), layer.response.z.end());
+  }
+  return to_numpy(std::move(out), {draws, n});
+}
+
+// Of leaf `index` of class `turn`: Q (rows, rows), and r = Q (f - F beta0), at once and as a sum of single changes.
+nb::tuple latent_precision(const Problem& problem, const nb::list& state, int turn, int index) {
+  Trees trees = StateIn(state, problem).restore(problem);
+  const Layer& layer = layer_of(trees, turn);
+  const Leaf& leaf = layer.leaves.at(index);
+  const auto& rows = leaf.region->rows;
+  const std::size_t n = rows.size();
+  Workspace ws;
+  LeafPrecision precision(problem, leaf, layer.hyper, ws);
+  std::vector<double> q(n * n), at_once(n), by_changes(n);
+  Vector v(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    v[i] = layer.response.z[rows[i]];
+    for (int j = 0; j < problem.data.m(); ++j) v[i] -= problem.data.design(rows[i], j) * layer.hyper.beta0[j];
+    for (std::size_t k = 0; k < n; ++k) q[i * n + k] = precision.at(static_cast<int>(i), static_cast<int>(k));
+  }
+  precision.start(v);
+  for (std::size_t i = 0; i < n; ++i) at_once[i] = precision.r(static_cast<int>(i));
+  precision.start(Vector(n));
+  for (std::size_t i = 0; i < n; ++i) precision.add(static_cast<int>(i), v[i]);
+  for (std::size_t i = 0; i < n; ++i) by_changes[i] = precision.r(static_cast<int>(i));
+  return nb::make_tuple(to_numpy(std::move(q), {n, n}), to_numpy(std::move(at_once), {n}), to_numpy(std::move(by_changes), {n}));
+}
+
+// (n): log p(label_i) with f_i for the latent of class `turn`.
+nb::object log_label_of(const Problem& problem, const nb::list& state, int turn, const In<double>& f) {
+  const Trees trees = StateIn(state, problem).restore(problem);
+  const auto layers = latents(trees);
+  const std::size_t n = problem.data.n;
+  if (f.size() != n) throw std::invalid_argument("f needs an entry for each row");
+  std::vector<double> out(n);
+  for (std::size_t i = 0; i < n; ++i) out[i] = log_label(problem, layers, turn, static_cast<int>(i), f.data()[i]);
+  return to_numpy(std::move(out), {n});
+}
+
+// (2, M): probability and vote of independent normal latents.
+nb::object shares(const In<double>& mean, const In<double>& var, const In<double>& nodes) {
+  const std::size_t classes = mean.size() + 1;
+  std::vector<double> out(2 * classes);
+  class_shares(mean.data(), var.data(), static_cast<int>(classes), {nodes.data(), nodes.data() + nodes.size()}, out.data(),
+               out.data() + classes);
+  return to_numpy(std::move(out), {std::size_t{2}, classes});
+}
+
+}  // namespace treedgp::testing
+
+void bind_latent(nanobind::module_& m) {
+  using namespace treedgp::testing;
+  m.def("draw_latents", &draw_latents, nb::arg("problem"), nb::arg("state"), nb::arg("turn"), nb::arg("y"), nb::arg("noise"), nb::arg("seed"), nb::arg("draws"));
+  m.def("latent_precision", &latent_precision, nb::arg("problem"), nb::arg("state"), nb::arg("turn"), nb::arg("index") = 0);
+  m.def("log_label", &log_label_of, nb::arg("problem"), nb::arg("state"), nb::arg("turn"), nb::arg("f"));
+  m.def("class_shares", &shares, nb::arg("mean"), nb::arg("var"), nb::arg("nodes"));
+}

@@ -1,0 +1,135 @@
+"""Tables in and out: CSV, TSV and Parquet."""
+
+from __future__ import annotations
+
+import csv
+import os
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from treedgp.errors import DataError, TreedGPError
+
+SEPARATED, PARQUET = (".csv", ".tsv"), (".parquet", ".pq")
+NO_NAME = "Unnamed: 0"  # what pandas calls a first column without a name
+
+
+def read_table(path: Path, text: Iterable[str] = ()) -> pd.DataFrame:
+    """A data frame with a name for every column; the columns of `text` stay text whatever they look like."""
+    suffix = _suffix(path)
+    if path.is_dir():
+        raise DataError(f"Expected a file of data, got the folder {path}. Give the path of a file in it.")
+    if not path.exists():
+        raise DataError(f"Expected a file of data, but there is no {path}. Check the path; here is {os.getcwd()}.")
+    frame = _read_parquet(path) if suffix in PARQUET else _read_separated(path, suffix, text)
+    if frame.empty:
+        raise DataError(f"{path} has {len(frame)} rows and {frame.shape[1]} columns: expected data. Is the file whole?")
+    return frame
+
+
+def write_table(frame: pd.DataFrame, path: Path) -> None:
+    suffix = _suffix(path)
+    if suffix in PARQUET:
+        with _parquet_extra():
+            frame.to_parquet(path, index=False)
+    else:
+        frame.to_csv(path, index=False, sep="\t" if suffix == ".tsv" else ",")
+
+
+def check_output(path: Path, table: bool = False) -> None:
+    """A path that cannot be written is better known before the work than after it."""
+    if table:
+        _suffix(path)
+    folder = path.resolve().parent
+    if path.is_dir():
+        raise DataError(f"Expected the name of a file to write, got the folder {path}. Add a file name.")
+    if not folder.is_dir():
+        raise DataError(f"Cannot write {path}: there is no folder {folder}. Make it first, or give another path.")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise DataError(f"Cannot write {path}: permission denied. Give another path.")
+
+
+def _suffix(path: Path) -> str:
+    suffix = path.suffix.lower()
+    if suffix not in (*SEPARATED, *PARQUET):
+        raise DataError(
+            f"Expected a .csv, .tsv or .parquet file, got {path.name!r}. Export a spreadsheet as CSV, or rename."
+        )
+    return suffix
+
+
+@contextmanager
+def _parquet_extra() -> Iterator[None]:
+    """Says what to install where pandas has no reader."""
+    try:
+        yield
+    except ImportError as error:
+        raise TreedGPError(
+            "Parquet files need pyarrow, which is not installed. Run: pip install 'treedgp[parquet]', or use CSV."
+        ) from error
+
+
+def _read_parquet(path: Path) -> pd.DataFrame:
+    with _parquet_extra():
+        try:
+            frame = pd.read_parquet(path)
+        except (OSError, ValueError) as error:
+            raise DataError(f"{path} is not a Parquet file, or is damaged: {error}. Write it again.") from error
+    return frame.set_axis([str(name) for name in frame.columns], axis=1)
+
+
+def _read_separated(path: Path, suffix: str, text: Iterable[str]) -> pd.DataFrame:
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            first = file.readline()
+        separator = "\t" if suffix == ".tsv" else max(",;\t", key=first.count)
+        names = next(csv.reader([first], delimiter=separator), [])
+        _check_names(path, names)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)  # "loss of data"
+            frame = pd.read_csv(
+                path,
+                sep=separator,
+                encoding="utf-8-sig",
+                index_col=False,
+                low_memory=False,
+                dtype={name: str for name in text if name in names},
+            )
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{path} is not text in UTF-8 (byte {error.start}). Save it as CSV UTF-8; a spreadsheet has to be exported."
+        ) from error
+    except (pd.errors.ParserError, pd.errors.ParserWarning, csv.Error) as error:
+        reason = str(error).strip().removeprefix("Error tokenizing data. C error: ")
+        raise DataError(
+            f"{path} does not have {len(names)} values, one for each column name, in every line: {reason}. "
+            "Put text that contains the separator into double quotes, and keep one name for each column."
+        ) from error
+    return _without_row_numbers(path, frame)
+
+
+def _check_names(path: Path, names: list[str]) -> None:
+    if not names:
+        raise DataError(f"{path} is empty: expected a line of column names, then a line for each row.")
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice and twice != [""]:
+        shown = ", ".join(map(repr, twice))
+        raise DataError(f"{path}: expected columns of different names, got {shown} more than once. Rename in the file.")
+    unnamed = [i for i, name in enumerate(names) if not name.strip()]
+    if unnamed not in ([], [0]):
+        raise DataError(f"{path}: column {unnamed[-1] + 1} has no name in the first line. Name it, or remove it.")
+
+
+def _without_row_numbers(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
+    """Data frames saved with their index start with a column of row numbers, which would pass for an input."""
+    if NO_NAME not in frame.columns:
+        return frame
+    values = frame[NO_NAME].to_numpy()
+    if values.dtype.kind != "i" or not np.array_equal(values - values[0], np.arange(len(values))):
+        raise DataError(f"{path}: column 1 has no name in the first line. Name it, or remove it.")
+    warnings.warn(f"{path}: the first column has no name and counts the rows; it is left out.", stacklevel=2)
+    return frame.drop(columns=NO_NAME)

@@ -1,0 +1,134 @@
+"""A table as a problem to fit: target, inputs, and the mistakes that only the file shows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+import numpy as np
+import pandas as pd
+from pandas.api import types
+
+from treedgp.errors import DataError
+
+SHOWN = 10
+ID_SHARE = 0.5  # of rows: a text column with more levels than that is a name, not a category
+ID_LEVELS = 10
+STRAY_SHARE = 0.5  # of values that are numbers: the rest of a text column with more is a slip
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Inputs and target of the rows that are used."""
+
+    X: pd.DataFrame
+    y: pd.Series
+    categorical: tuple[str, ...]
+    dropped: int  # rows
+
+    @property
+    def numeric(self) -> tuple[str, ...]:
+        return tuple(name for name in self.X.columns if name not in self.categorical)
+
+
+def make_table(
+    frame: pd.DataFrame, target: str, ignore: Sequence[str], categorical: Sequence[str], drop_missing: bool
+) -> Table:
+    names = list(frame.columns)
+    for option, wanted in (("--target", [target]), ("--ignore", ignore), ("--categorical", categorical)):
+        for name in wanted:
+            check_column(option, name, names)
+    if target in ignore or target in categorical:
+        raise DataError(f"The target {target!r} cannot be in --ignore or --categorical too. Leave it out there.")
+    frame = frame.drop(columns=list(ignore))
+    inputs = [name for name in frame.columns if name != target]
+    if not inputs:
+        raise DataError(f"Expected at least one input column beside the target {target!r}, got none.")
+    chosen = [name for name in inputs if name in categorical or not _is_numeric(frame[name])]
+    for name in inputs:
+        if name not in categorical:
+            _check_stray_text(frame[name])
+    frame, dropped = _without_missing(frame, [target, *(name for name in inputs if name not in chosen)], drop_missing)
+    if frame[target].nunique() < 2:
+        raise DataError(
+            f"The target {target!r} is {frame[target].iloc[0]!r} in each of {len(frame)} rows: expected at least two "
+            "values, or classes. Is it the right column, and the whole file?"
+        )
+    for name in chosen:
+        _warn_of_identifier(frame[name])
+    return Table(frame[inputs], frame[target], tuple(chosen), dropped)
+
+
+def check_column(option: str, name: str, names: Sequence[str]) -> None:
+    if name in names:
+        return
+    same = [other for other in names if other.strip().lower() == name.strip().lower()]
+    close = same or get_close_matches(name, names)
+    shown = ", ".join(map(repr, names[:SHOWN])) + (", ..." if len(names) > SHOWN else "")
+    hint = f"Did you mean {' or '.join(map(repr, close))}?" if close else f"The columns are {shown}."
+    if all(_is_number(other) for other in names):
+        hint += " They look like data: the first line of the file must hold the names."
+    raise DataError(f"{option}: expected the name of a column of the file, got {name!r}. {hint}")
+
+
+def _is_numeric(column: pd.Series) -> bool:
+    return types.is_numeric_dtype(column) and not types.is_bool_dtype(column)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _check_stray_text(column: pd.Series) -> None:
+    if not (types.is_object_dtype(column) or types.is_string_dtype(column)):
+        return
+    present = column.dropna()
+    is_number = np.array([_is_number(str(value)) for value in present])
+    comma = np.array([_is_number(str(value).replace(",", ".", 1)) for value in present])
+    if len(present) and comma.all() and not is_number.all():
+        raise DataError(
+            f"Column {column.name!r} has decimal commas, such as {present[~is_number].iloc[0]!r}: expected decimal "
+            f"points. Replace them, or add --categorical {column.name} if they are categories."
+        )
+    if STRAY_SHARE <= is_number.mean() < 1 if len(present) else False:
+        strays = present[~is_number]
+        raise DataError(
+            f"Column {column.name!r} has {int(is_number.sum())} numbers and {len(strays)} texts, such as "
+            f"{strays.iloc[0]!r} in data row {strays.index[0] + 1}: expected one or the other. Correct the file (leave "
+            f"unknown numbers empty), or add --categorical {column.name} or --ignore {column.name}."
+        )
+
+
+def _without_missing(frame: pd.DataFrame, columns: list[str], drop: bool) -> tuple[pd.DataFrame, int]:
+    """Categorical columns are not looked at: there a missing value is a level."""
+    missing = frame[columns].isna()
+    for name in missing.columns[missing.all()]:
+        raise DataError(f"Column {name!r} has no values at all. Leave it out with --ignore {name}, or fill it in.")
+    rows = missing.any(axis=1)
+    if rows.any() and not drop:
+        name = missing.columns[missing.any()][0]
+        where = ", ".join(str(row + 1) for row in np.flatnonzero(missing[name])[:5])
+        raise DataError(
+            f"Column {name!r} lacks {int(missing[name].sum())} of {len(frame)} values (data rows {where}"
+            f"{', ...' if missing[name].sum() > 5 else ''}): expected a value in every row. Fill them in, or add "
+            "--drop-missing to leave out such rows, or --ignore to leave out the column."
+        )
+    if rows.all():
+        raise DataError(f"Each of the {len(frame)} rows lacks a value: none is left. Leave out columns with --ignore.")
+    return frame[~rows].reset_index(drop=True), int(rows.sum())
+
+
+def _warn_of_identifier(column: pd.Series) -> None:
+    levels = column.nunique()
+    if levels > max(ID_LEVELS, ID_SHARE * len(column)):
+        warnings.warn(
+            f"Column {column.name!r} has {levels} levels in {len(column)} rows: names, numbers or dates of rows tell "
+            f"little about new rows. Consider --ignore {column.name}.",
+            stacklevel=3,
+        )

@@ -1,0 +1,28 @@
+"""Slips in a data frame that have a meaning, though hardly the one that was meant."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from treedgp.estimators.frames import columns_of, level_of
+
+USER_FRAME = 6  # from the warning up to the caller of fit
+
+
+def warn_of_mixtures(X: Any) -> None:
+    """One text among numbers turns a whole column into levels."""
+    for column in columns_of(X)[1]:
+        if column.kind != "level" or column.declared is not None:
+            continue
+        cells = [level for level in map(level_of, column.cells) if level is not None]
+        numbers = {level.value for level in cells if level.sort in ("int", "float")}
+        text = [level.value for level in cells if level.sort == "str"]
+        if text and len(numbers) > len(set(text)):
+            warnings.warn(
+                f"Column {column.name!r} mixes numbers with text such as {text[0]!r}: each of its {len(numbers)} "
+                "different numbers is a level. Expected one or the other: correct the text if the column is numeric, "
+                "or list it in categorical_features if it is not.",
+                UserWarning,
+                stacklevel=USER_FRAME,
+            )

@@ -1,0 +1,107 @@
+"""Section 4.2.1, Figures 3 to 6: three classes on a line, latents and class trees of CGP and CTGP."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import treedgp
+from treedgp.datasets import make_step_classes
+from treedgp.experiments.classify import MODELS, best_tree, fit_and_score, make, tree_block
+from treedgp.experiments.figures import new_figure
+from treedgp.experiments.job import Arrays, Experiment, Job, Outcome, Results, RunLength, Settings
+from treedgp.experiments.markdown import number, seconds, table
+
+LATENTS = (0, 1)  # class 2 is the base
+PAPER_SECONDS = {"cgp": 52.28, "ctgp": 24.22}
+BETWEEN = ((19, 20), (39, 40))  # the points that the paper's class trees split between
+COLUMNS = ("error", "log_loss", "split_0", "split_1", "cpu")
+
+
+def length(settings: Settings) -> RunLength:
+    chains = settings.chains or settings.pick(1, 4)
+    return RunLength(500, 250, 2, chains) if settings.quick else RunLength(2000, 500, 10, chains)
+
+
+def jobs(settings: Settings) -> list[Job]:
+    run_length = length(settings)
+    text = f"{run_length} treedgp={treedgp.__version__}"
+    return [
+        Job(name, repetition, text, partial(fit, name, repetition, run_length), 1.0)
+        for repetition in range(1, (settings.repetitions or 1) + 1)
+        for name in MODELS
+    ]
+
+
+def fit(name: str, repetition: int, run_length: RunLength) -> Outcome:
+    data = make_step_classes()
+    X = pd.DataFrame(data.X, columns=data.feature_names)
+    model = make(name, run_length, repetition)
+    scores = fit_and_score(model, X, data.y, X, data.y)
+    z = -model.sample_posterior(X)  # (draw, class, row): the paper's sign, small means likely
+    arrays: Arrays = {"latents": np.quantile(z, [0.05, 0.5, 0.95], axis=0), "trees": np.array([], dtype=str)}
+    splits = {f"split_{label}": np.nan for label in LATENTS}
+    if model.tree:
+        trees = {label: best_tree(model, label, lambda height: height > 1) for label in LATENTS}
+        splits = {f"split_{label}": np.nan if tree is None else tree.root.threshold for label, tree in trees.items()}
+        texts = [f"Class {label}: {tree or 'no draw has a split'}" for label, tree in trees.items()]
+        arrays["trees"] = np.array(texts, dtype=str)
+    return Outcome(scores | splits, arrays)
+
+
+def report(results: Results, settings: Settings) -> list[str]:
+    x = make_step_classes().X[:, 0]
+    rows = []
+    for name in results.models(MODELS):
+        of = results.of(name).mean(numeric_only=True)
+        rows.append(
+            [
+                MODELS[name],
+                number(of["error"], 1),
+                number(of["log_loss"], 3),
+                *(number(of[f"split_{label}"], 3) for label in LATENTS),
+                number(PAPER_SECONDS.get(name), 1),
+                seconds(results.of(name)["cpu"]),
+            ]
+        )
+    header = ["model", "errors %", "log loss", "split, class 0", "split, class 1", "paper, s", "CPU s"]
+    gaps = " and ".join(f"{x[low]:.3f} and {x[high]:.3f}" for low, high in BETWEEN)
+    run_length = length(settings)
+    page = [
+        "# Step data in one dimension (Section 4.2.1, Figures 3 to 6)",
+        f"60 points, three classes, no noise; {run_length.chains} chain(s) of {run_length.tune} + "
+        f"{run_length.draws * run_length.thin} rounds. Errors and log loss are of the training points. A split is that "
+        "of the root in the maximum a posteriori tree of more than one node. The paper splits class 0 and class 1 "
+        f"between the points {gaps}; its seconds are of its own machine.",
+        table(header, rows),
+    ]
+    for name in results.models(MODELS):
+        arrays = results.arrays(name)
+        if arrays is not None and len(arrays["trees"]):
+            page += [f"## Trees: {MODELS[name]}", *(tree_block(text) for text in arrays["trees"].tolist())]
+    return page
+
+
+def draw(results: Results, settings: Settings) -> dict[str, Any]:
+    data = make_step_classes()
+    x = data.X[:, 0]
+    names = results.models(MODELS)
+    labels, axes = new_figure(1, 1)
+    axes[0, 0].plot(x, data.y, "o", markersize=3)
+    axes[0, 0].set(xlabel="x", ylabel="class", yticks=[0, 1, 2])
+    figure, axes = new_figure(max(1, len(names)), len(LATENTS), height=2.5)
+    for row, name in zip(axes, names, strict=False):
+        arrays = results.arrays(name) or {}
+        for place, axis in enumerate(row):
+            low, median, high = arrays["latents"][:, place]
+            axis.plot(x, median, color="C0")
+            axis.plot(x, low, "--", x, high, "--", color="C3")
+            axis.axhline(0, color="0.8", zorder=0)
+            axis.set(title=f"{MODELS[name]}: class {LATENTS[place]}", xlabel="x", ylabel="Z (small: likely)")
+    return {"step-labels": labels, "step-latents": figure}
+
+
+EXPERIMENT = Experiment("step", COLUMNS, jobs, report, draw)

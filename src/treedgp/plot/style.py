@@ -1,0 +1,93 @@
+"""What all pictures share: colours, the axes, and text that is never read as mathematics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Okabe and Ito's colours in an order where neighbours differ most; black and yellow vanish on a dark or a white page.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6d46")
+MEAN_MAP, ERROR_MAP = "viridis", "cividis"
+# Used for nothing else, so that the report can exchange them on a dark page.
+INK, MUTED, GRID, PAPER = "#1d2733", "#5f6b7b", "#dde3ea", "#fefefd"
+
+WIDTH, HEIGHT = 4.2, 3.1  # inches: text stays readable when a phone shrinks the picture
+MANY_POINTS = 400  # drawn as pixels: each would be an element of a vector file
+LONGEST = 22  # characters of a column name or level
+
+
+def colour(i: int) -> str:
+    return COLOURS[i % len(COLOURS)]
+
+
+def axes_for(ax: Axes | None, width: float = WIDTH, height: float = HEIGHT) -> Axes:
+    """The axes given, or those of a new figure that pyplot does not know; in the style of this package."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError("Plots need matplotlib, which is not installed; run: pip install 'treedgp[plot]'") from error
+    if ax is None:
+        ax = Figure(figsize=(width, height), layout="constrained").add_subplot()
+        ax.patch.set_alpha(0)
+        ax.figure.set_facecolor("none")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set_color(MUTED)
+    ax.tick_params(colors=MUTED, labelcolor=INK, labelsize=9)
+    ax.set_axisbelow(True)
+    return ax
+
+
+def grid(ax: Axes, axis: Any = "both") -> None:
+    ax.grid(True, axis=axis, color=GRID, linewidth=0.8)
+
+
+def label(ax: Axes, *, x: str | None = None, y: str | None = None, title: str | None = None) -> None:
+    if x is not None:
+        ax.set_xlabel(x, color=INK, parse_math=False)
+    if y is not None:
+        ax.set_ylabel(y, color=INK, parse_math=False)
+    if title is not None:
+        ax.set_title(title, color=INK, fontsize=10, loc="left", parse_math=False)
+
+
+def level_ticks(ax: Axes, axis: str, labels: Sequence[str]) -> None:
+    """Levels 0, 1, ... of a categorical column as ticks."""
+    texts = [shorten(text, 14) for text in labels]
+    crowded = axis == "x" and sum(map(len, texts)) > 40
+    turned: dict[str, Any] = {"rotation": 35, "ha": "right"} if crowded else {}
+    set_ticks = ax.set_xticks if axis == "x" else ax.set_yticks
+    set_ticks(range(len(texts)), texts, parse_math=False, **turned)
+
+
+def number_ticks(ax: Axes, axis: str) -> None:
+    """Few ticks, in full: a power of ten beside the axis would stand in the way of its label."""
+    ticks = ax.xaxis if axis == "x" else ax.yaxis
+    if axis == "x":
+        ax.locator_params(axis="x", nbins=6)
+    ticks.set_major_formatter(lambda value, _: f"{value:g}".replace("-", "\N{MINUS SIGN}"))
+
+
+def legend(ax: Axes, *, above: int = 0, **options: Any) -> None:
+    """Where it hides least, or above the axes for this many entries."""
+    if above:
+        options |= {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": min(4, above)}
+    box = ax.legend(frameon=False, fontsize=9, labelcolor=INK, **options)
+    for text in box.get_texts():
+        text.set_parse_math(False)
+
+
+def colour_bar(ax: Axes, mappable: Any, text: str) -> None:
+    figure = ax.get_figure()
+    assert figure is not None
+    bar = figure.colorbar(mappable, ax=ax, pad=0.02)
+    bar.set_label(shorten(text, 40), color=INK, parse_math=False)
+    bar.ax.tick_params(colors=MUTED, labelcolor=INK, labelsize=9)
+    bar.outline.set_visible(False)
+
+
+def shorten(text: str, room: int = LONGEST) -> str:
+    text = " ".join(text.split()) or repr(text)
+    return text if len(text) <= room else text[: room - 1] + "…"

@@ -1,0 +1,116 @@
+"""Predictions over two columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import entr
+
+from treedgp.errors import ConfigError
+from treedgp.model.data import Floats
+from treedgp.plot.fitted import Fitted, varied
+from treedgp.plot.style import ERROR_MAP, INK, MEAN_MAP, axes_for, colour, colour_bar, legend, shorten
+from treedgp.plot.training import column_axis
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+SIDE = 50  # points of the grid along a column
+
+
+def surface(
+    model: Any,
+    ax: Axes | None = None,
+    *,
+    columns: Sequence[str | int] | None = None,
+    of: str = "mean",
+    at: Mapping[str | int, Any] | None = None,
+    target: Any = None,
+) -> Axes:
+    """Draw predictions over two numeric columns.
+
+    Parameters
+    ----------
+    model
+        A fitted estimator.
+    ax
+        Where to draw; None: a new figure.
+    columns
+        Two numeric columns; None: those that trees split on most.
+    of : {"mean", "error"}
+        "mean": the posterior mean; of a classifier the likeliest class, the paler the less likely, or the probability
+        of `target`. "error": the standard deviation of a new observation; of a classifier the entropy of its
+        probabilities, in bits.
+    at
+        Where the other columns stand (column -> number or level); by default at the median or commonest level.
+    target
+        A class.
+    """
+    if of not in ("mean", "error"):
+        raise ConfigError(f"of must be 'mean' or 'error', got {of!r}.")
+    fitted = Fitted.of(model)
+    across, up = _two_numeric(fitted, columns)
+    ax = axes_for(ax)
+    row = fitted.typical(at)
+    x, y = fitted.values(across, SIDE), fitted.values(up, SIDE)
+    xs, ys = (values.ravel() for values in np.meshgrid(x, y))
+    rows = varied(row, {across: xs, up: ys})
+    if not fitted.is_classifier:
+        mean, variance = fitted.predictor.mean_and_variance(rows)
+        shown = (mean, MEAN_MAP, "posterior mean") if of == "mean" else (np.sqrt(variance), ERROR_MAP, "sd of a new y")
+        _draw_numbers(ax, x, y, *shown)
+    else:
+        _draw_classes(ax, fitted, x, y, fitted.probabilities(rows), of, target)
+    ax.plot(fitted.X[:, across], fitted.X[:, up], ".", color=INK, markersize=2, alpha=0.5, rasterized=True)
+    column_axis(ax, "x", fitted, across, fitted.rest(row, [across, up]))
+    column_axis(ax, "y", fitted, up)
+    return ax
+
+
+def _two_numeric(fitted: Fitted, columns: Sequence[str | int] | None) -> tuple[int, int]:
+    shown = sorted(fitted.ranked()[:2]) if columns is None else [fitted.index(column) for column in columns]
+    if len(set(shown)) != 2 or any(fitted.is_categorical(i) for i in shown):
+        raise ConfigError(
+            f"surface needs two different numeric columns, got {columns!r} of {', '.join(fitted.names)}. "
+            "Over one column use slice or projection."
+        )
+    return shown[0], shown[1]
+
+
+def _draw_numbers(ax: Axes, x: Floats, y: Floats, values: Floats, colours: str, text: str) -> None:
+    colour_bar(ax, _image(ax, x, y, values.reshape(len(y), len(x)), cmap=colours), text)
+
+
+def _draw_classes(ax: Axes, fitted: Fitted, x: Floats, y: Floats, probabilities: Floats, of: str, target: Any) -> None:
+    if of == "error":
+        bits = entr(probabilities).sum(axis=1) / np.log(2)
+        _draw_numbers(ax, x, y, bits, ERROR_MAP, "entropy (bits)")
+    elif target is not None:
+        if str(target) not in fitted.classes:
+            raise ConfigError(f"target must be one of {', '.join(fitted.classes)}, got {target!r}.")
+        share = probabilities[:, fitted.classes.index(str(target))]
+        _draw_numbers(ax, x, y, share, MEAN_MAP, f"P({shorten(str(target))})")
+    else:
+        _draw_likeliest(ax, fitted, x, y, probabilities)
+
+
+def _draw_likeliest(ax: Axes, fitted: Fitted, x: Floats, y: Floats, probabilities: Floats) -> None:
+    """The colour of the likeliest class; the nearer its probability is to that of chance, the paler."""
+    from matplotlib.colors import to_rgb
+    from matplotlib.patches import Rectangle
+
+    k = len(fitted.classes)
+    palette = np.array([to_rgb(colour(c)) for c in range(k)])
+    strength = (probabilities.max(axis=1) - 1 / k) / (1 - 1 / k)
+    pixels = np.column_stack([palette[probabilities.argmax(axis=1)], 0.15 + 0.75 * strength])
+    _image(ax, x, y, pixels.reshape(len(y), len(x), 4))
+    keys = [Rectangle((0, 0), 1, 1, color=colour(c), label=shorten(name)) for c, name in enumerate(fitted.classes)]
+    legend(ax, above=k, handles=keys, handlelength=1)
+
+
+def _image(ax: Axes, x: Floats, y: Floats, pixels: Floats, **options: Any) -> Any:
+    half = 0.5 * (x[1] - x[0]) or 0.5, 0.5 * (y[1] - y[0]) or 0.5  # a constant column has some width, too
+    extent = (x[0] - half[0], x[-1] + half[0], y[0] - half[1], y[-1] + half[1])
+    return ax.imshow(pixels, extent=extent, origin="lower", aspect="auto", interpolation="nearest", **options)

@@ -1,0 +1,144 @@
+"""Fitting from tables: what is said, what is saved, what a machine reads."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from cli_tables import wave
+
+import treedgp
+
+pytestmark = pytest.mark.filterwarnings("ignore::treedgp.ConvergenceWarning")
+
+
+def test_it_says_what_it_does_and_saves_what_the_library_would(folder, fit):
+    result = fit("wave.csv", "--target", "y", "--seed", 3)
+    assert result.exit_code == 0
+    assert "60 rows" in result.stdout
+    assert "2 numeric: x, size" in result.stdout
+    assert "1 categorical: kind (2 levels)" in result.stdout
+    assert "Task:   regression, 'y' is numeric with 60 different values" in result.stdout
+    assert "2 chains of 100 rounds" in result.stdout
+    data = pd.read_csv("wave.csv")  # the numbers of the file, to the last bit
+    expected = treedgp.TreedGPRegressor(draws=50, tune=50, chains=2, random_state=3).fit(
+        data[["x", "kind", "size"]], data["y"]
+    )
+    saved = treedgp.load("model.npz")
+    assert np.array_equal(saved.posterior_.log_posterior, expected.posterior_.log_posterior)
+
+
+def test_every_line_fits_into_80_columns(folder, fit):
+    names = {"x": "a long name of a column which goes on and on " * 2, "kind": "kind [of] thing"}
+    wave().rename(columns=names).to_csv("wide.csv", index=False)
+    result = fit("wide.csv", "--target", "y")
+    assert result.exit_code == 0
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    assert "kind [of] thing" in result.stdout  # no markup
+
+
+def test_json_is_one_object_with_everything(folder, fit):
+    result = fit("wave.csv", "--target", "y", "--json", "-o", "a.npz")
+    found = json.loads(result.stdout)
+    assert found["model"] == "a.npz"
+    assert found["task"] == "regression"
+    assert found["interrupted"] is False
+    assert (found["chains"], found["draws"], found["rows"]) == (2, 50, 60)
+    assert found["numeric"] == ["x", "size"]
+    assert found["categorical"] == ["kind"]
+    assert set(found["split_frequencies"]) == {"x", "kind", "size"}
+    assert {row["name"] for row in found["summary"]} >= {"log_posterior", "n_leaves"}
+    assert {finding["level"] for finding in found["health"]} <= {"info", "warning"}
+
+
+def test_settings_and_presets_reach_the_model(folder, fit):
+    result = fit("wave.csv", "--target", "y", "--leaf", "linear", "--no-tree", "--thin", 2, "-o", "a.npz")
+    assert result.exit_code == 0
+    model = treedgp.load("a.npz")
+    assert (model.leaf, model.tree, model.thin) == ("linear", False, 2)
+    fit("wave.csv", "--target", "y", "--preset", "bcart", "-o", "b.npz")
+    model = treedgp.load("b.npz")
+    assert (model.leaf, model.thin, model.draws) == ("constant", 2, 50)
+    assert model.priors_.coefficients.kind == "flat"
+
+
+def test_ignored_and_categorical_columns(folder, fit):
+    data = wave().assign(code=np.arange(60) % 3)
+    data.to_csv("coded.csv", index=False)
+    result = fit("coded.csv", "--target", "y", "--ignore", "size", "--ignore", "x", "--categorical", "code")
+    assert "2 categorical: kind (2 levels), code (3 levels)" in result.stdout
+    assert list(treedgp.load("model.npz").feature_names_in_) == ["kind", "code"]
+
+
+def test_rows_that_lack_a_number_are_dropped_if_asked(folder, fit):
+    data = wave()
+    data.loc[[3, 7], "x"] = np.nan
+    data.loc[9, "kind"] = None  # a level of its own
+    data.to_csv("holes.csv", index=False)
+    result = fit("holes.csv", "--target", "y", "--drop-missing")
+    assert "58 rows, 2 with missing values left out" in result.stdout
+    assert "kind (3 levels)" in result.stdout
+
+
+@pytest.mark.parametrize(("name", "separator"), [("a.tsv", "\t"), ("a.csv", ";"), ("a.csv", "\t")])
+def test_other_separators_give_the_same_model(folder, fit, name, separator):
+    wave().to_csv(name, index=False, sep=separator)
+    assert fit(name, "--target", "y", "-o", "other.npz").exit_code == 0
+    fit("wave.csv", "--target", "y")
+    traces = [treedgp.load(path).posterior_.log_posterior for path in ("other.npz", "model.npz")]
+    assert np.array_equal(*traces)
+
+
+def test_parquet_gives_the_same_model(folder, fit):
+    pytest.importorskip("pyarrow")
+    pd.read_csv("wave.csv").to_parquet("wave.parquet")
+    assert fit("wave.parquet", "--target", "y", "-o", "other.npz").exit_code == 0
+    fit("wave.csv", "--target", "y")
+    traces = [treedgp.load(path).posterior_.log_posterior for path in ("other.npz", "model.npz")]
+    assert np.array_equal(*traces)
+
+
+def test_a_byte_order_mark_is_no_part_of_a_name(folder, fit):
+    wave()[["y", "x"]].to_csv("excel.csv", index=False, encoding="utf-8-sig")
+    assert fit("excel.csv", "--target", "y").exit_code == 0
+
+
+def test_a_target_of_text_is_classified(folder, fit, run):
+    result = fit("wave.csv", "--target", "kind")
+    assert result.exit_code == 0
+    assert "Task:   classification, 'kind' is text with 2 values" in result.stdout
+    assert "The most probable tree of class blue:" in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    model = treedgp.load("model.npz")
+    assert isinstance(model, treedgp.TreedGPClassifier)
+    assert run("predict", "model.npz", "wave.csv", "-o", "out.csv").exit_code == 0
+    out, data = pd.read_csv("out.csv"), pd.read_csv("wave.csv")
+    assert list(out.columns) == ["label", "p_blue", "p_red"]
+    X = data.drop(columns="kind")
+    assert out[["p_blue", "p_red"]].to_numpy() == pytest.approx(model.predict_proba(X), rel=1e-12)
+    assert (out["label"] == model.predict(X)).all()
+    assert (out["label"] == data["kind"]).mean() > 0.8
+    found = json.loads(run("predict", "model.npz", "wave.csv", "--json").stdout)
+    assert (found["task"], set(found["predictions"][0])) == ("classification", {"label", "p_blue", "p_red"})
+
+
+def test_trees_are_told_by_class(folder, fit):
+    wave().assign(kind=np.arange(60) // 20).to_csv("three.csv", index=False)
+    found = json.loads(fit("three.csv", "--target", "kind", "--json").stdout)
+    assert found["task"] == "classification"
+    assert set(found["split_frequencies"]) == {"0", "1"}
+    assert {"n_leaves[0]", "n_leaves[1]"} <= {row["name"] for row in found["summary"]}
+
+
+def test_a_shared_tree_is_told_once(folder, fit):
+    wave().assign(kind=np.arange(60) // 20).to_csv("three.csv", index=False)
+    for options in (["--preset", "otgp"], ["--leaf", "constant"]):
+        result = fit("three.csv", "--target", "kind", *options)
+        assert result.stdout.count("The most probable tree:") == 1
+
+
+def test_whole_numbers_with_holes_are_labels(folder, fit, run):
+    """Which pandas reads as floats."""
+    wave().assign(kind=np.where(np.arange(60) == 7, np.nan, np.arange(60) % 2)).to_csv("holes.csv", index=False)
+    assert fit("holes.csv", "--target", "kind", "--drop-missing").exit_code == 0
+    assert run("predict", "model.npz", "holes.csv").stdout.startswith("label,p_0,p_1\n")

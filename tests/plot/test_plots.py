@@ -1,0 +1,362 @@
+"""Every plot shows the numbers it says it shows."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from sklearn.exceptions import NotFittedError
+
+from treedgp import ConfigError, TreedGPClassifier, TreedGPRegressor, datasets, plot
+from treedgp.plot.calibrations import binned
+from treedgp.plot.fitted import Fitted
+from treedgp.plot.regions import leaf_of_rows
+
+pytestmark = pytest.mark.filterwarnings("ignore::treedgp.ConvergenceWarning")
+SETTINGS = {"draws": 60, "tune": 100, "chains": 2, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def line():
+    data = datasets.load_motorcycle()
+    return TreedGPRegressor(**SETTINGS).fit(pd.DataFrame(data.X, columns=["time $\\frac"]), data.y)
+
+
+@pytest.fixture(scope="module")
+def plane():
+    data = datasets.make_exp2d(80, random_state=1)
+    return TreedGPRegressor(**SETTINGS).fit(data.X, data.y)
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    """Numeric, text, bool and missing levels."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            "age": rng.uniform(20, 80, 90).round(),
+            "colour": rng.choice(["red", "green", None], 90),
+            "old": rng.integers(2, size=90).astype(bool),
+        }
+    )
+    y = 10 * (X["colour"] == "red") + 0.1 * X["age"] + rng.standard_normal(90)
+    return TreedGPRegressor(leaf="linear", **SETTINGS).fit(X, y)
+
+
+@pytest.fixture(scope="module")
+def plants():
+    return datasets.make_mixed_classes(150, random_state=1)
+
+
+@pytest.fixture(scope="module")
+def classes(plants):
+    return TreedGPClassifier(**SETTINGS).fit(plants.X, plants.y)
+
+
+@pytest.fixture(scope="module")
+def steps():
+    data = datasets.make_step_classes()
+    return TreedGPClassifier(tree_sharing="shared", **SETTINGS).fit(data.X, data.y)
+
+
+@pytest.fixture(params=["line", "plane", "mixed", "classes", "steps"])
+def model(request):
+    return request.getfixturevalue(request.param)
+
+
+def texts(ax):
+    return [text.get_text() for text in ax.texts]
+
+
+# --- what all have in common ---
+
+
+@pytest.mark.parametrize("name", [name for name in plot.__all__ if name not in ("latent", "surface")])
+def test_draws_on_new_axes_and_on_those_given(model, name):
+    function = getattr(plot, name)
+    ax = function(model)
+    assert isinstance(ax, Axes)
+    ax.figure.canvas.draw()
+    own = Figure().add_subplot()
+    assert function(model, own) is own
+    assert own.has_data() or own.texts
+
+
+@pytest.mark.parametrize("name", plot.__all__)
+def test_needs_a_fit(name):
+    with pytest.raises(NotFittedError):
+        getattr(plot, name)(TreedGPRegressor())
+
+
+def test_pyplot_and_settings_of_matplotlib_are_left_alone(plane):
+    import matplotlib
+
+    def settings():
+        return {
+            name: matplotlib.rcParams[name] for name in matplotlib.rcParams if name != "backend"
+        }  # found on reading
+
+    before = settings()
+    for name in ("tree", "partition", "surface", "slice", "trace", "calibration"):
+        getattr(plot, name)(plane).figure.canvas.draw()
+    assert settings() == before
+    code = (
+        "import sys, warnings; warnings.simplefilter('ignore')\n"
+        "import numpy as np, treedgp, treedgp.plot\n"
+        "assert 'matplotlib' not in sys.modules\n"
+        "X = np.arange(30.0)[:, None]\n"
+        "m = treedgp.TreedGPRegressor(leaf='constant', draws=20, tune=20, chains=1).fit(X, X[:, 0])\n"
+        "treedgp.plot.slice(m).figure.canvas.draw()\n"
+        "assert 'matplotlib.pyplot' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_missing_matplotlib_names_the_extra(plane, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(ImportError, match=r"pip install 'treedgp\[plot\]'"):
+        plot.tree(plane)
+
+
+# --- rows and regions ---
+
+
+def test_columns_without_text_names_have_numbers():
+    X = pd.DataFrame({0: np.arange(40.0), 1: ["a", "b"] * 20})
+    model = TreedGPClassifier(leaf="constant", **SETTINGS).fit(X, X[1])
+    assert plot.slice(model, column=1).lines
+
+
+def test_leaves_hold_as_many_rows_as_the_trees_say(model):
+    fitted = Fitted.of(model)
+    for target in fitted.targets:
+        for tree in fitted.map_trees(target).values():
+            sizes = np.bincount(leaf_of_rows(tree.root, fitted, fitted.X), minlength=tree.n_leaves)
+            assert tuple(sizes) == tree.leaf_sizes
+
+
+def test_typical_rows_hold_medians_commonest_levels_and_what_is_given(mixed):
+    fitted = Fitted.of(mixed)
+    row = fitted.typical({"colour": "red", "old": True})
+    assert row[0] == np.median(fitted.X[:, 0])
+    assert fitted.columns[1].labels[int(row[1])] == "red"
+    assert fitted.columns[2].labels[int(row[2])] == "True"
+    assert fitted.typical()[1] == np.bincount(fitted.X[:, 1].astype(int)).argmax()
+    with pytest.raises(ConfigError, match="level of 'colour'"):
+        fitted.typical({"colour": "blue"})
+    with pytest.raises(ConfigError, match="number for 'age'"):
+        fitted.typical({"age": "old"})
+    with pytest.raises(ConfigError, match="Did you mean 'colour'"):
+        fitted.typical({"color": "red"})
+
+
+# --- trees and partitions ---
+
+
+def test_tree_has_rules_in_the_users_units_leaf_sizes_and_means(mixed):
+    fitted = Fitted.of(mixed)
+    height, best = max(fitted.map_trees().items(), key=lambda item: item[1].log_posterior)
+    assert best.n_leaves > 1
+    shown = texts(plot.tree(mixed))
+    assert shown == texts(plot.tree(mixed, height=height))
+    for size in best.leaf_sizes:
+        assert any(text.endswith(f"\nn = {size}") for text in shown)
+    operator = "≤" if best.root.level is None else "="
+    assert f"{best.root.column}\n{operator} {best.root.label}" in shown
+    first = fitted.y[leaf_of_rows(best.root, fitted, fitted.X) == 0].mean()
+    assert any(text.startswith(f"mean {first:.1f}\n") for text in shown)
+    with pytest.raises(ConfigError, match="height must be one that was drawn"):
+        plot.tree(mixed, height=99)
+
+
+def test_a_leaf_of_a_classifier_has_a_bar_of_its_classes(classes):
+    fitted, target = Fitted.of(classes), classes.classes_[1]
+    best = fitted.best_tree(target)
+    ax = plot.tree(classes, target=target)
+    leaf = fitted.y[leaf_of_rows(best.root, fitted, fitted.X) == 0]
+    shares = np.bincount(leaf.astype(int), minlength=3) / len(leaf)
+    widths = [bar.get_width() for bar in ax.patches[:3]]
+    assert widths == pytest.approx(0.8 * shares)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == list(classes.classes_)
+
+
+def test_partition_of_a_line_is_cut_at_the_thresholds(line):
+    best = Fitted.of(line).best_tree()
+    cuts = [entry.get_xdata()[0] for entry in plot.partition(line).lines]
+    assert len(cuts) == best.n_leaves - 1
+    assert best.root.threshold in cuts
+
+
+def test_partition_of_a_plane_is_drawn_over_the_data(plane):
+    best = Fitted.of(plane).best_tree()
+    ax = plot.partition(plane)
+    lines, points = ax.collections
+    assert best.n_leaves > 1
+    assert any(best.root.threshold in (x0, y0) for (x0, y0), _ in lines.get_segments())
+    assert np.array_equal(points.get_offsets(), Fitted.of(plane).X)
+
+
+@pytest.mark.parametrize("columns", [[], [0, 0], [0, 1, 0]])
+def test_partition_needs_one_or_two_columns(plane, columns):
+    with pytest.raises(ConfigError, match="one or two"):
+        plot.partition(plane, columns=columns)
+
+
+# --- surfaces and curves ---
+
+
+def test_surface_shows_predictions(plane):
+    low, high = Fitted.of(plane).X.min(axis=0), Fitted.of(plane).X.max(axis=0)
+    corners = np.array([low, [high[0], low[1]], high])
+    mean, sd = plane.predict(corners, return_std=True)
+    for of, expected in (("mean", mean), ("error", sd)):
+        shown = np.asarray(plot.surface(plane, of=of).images[0].get_array())
+        assert [shown[0, 0], shown[0, -1], shown[-1, -1]] == pytest.approx(expected)
+
+
+def test_surface_of_classes_shows_the_likeliest_and_probabilities(classes):
+    columns = ["temperature", "humidity"]
+    pixels = np.asarray(plot.surface(classes, columns=columns).images[0].get_array())
+    share = np.asarray(plot.surface(classes, columns=columns, target="wilts").images[0].get_array())
+    bits = np.asarray(plot.surface(classes, columns=columns, of="error").images[0].get_array())
+    assert pixels.shape == (50, 50, 4)
+    assert len(np.unique(pixels[..., :3].reshape(-1, 3), axis=0)) > 1
+    assert share.min() >= 0
+    assert share.max() <= 1
+    assert 0 <= bits.min() < bits.max() <= np.log2(3)
+    with pytest.raises(ConfigError, match="target must be one of"):
+        plot.surface(classes, columns=columns, target="nothing")
+
+
+def test_surface_needs_two_numeric_columns(line, mixed, plane):
+    for model, columns in ((line, None), (mixed, ["age", "colour"]), (plane, [0, 0])):
+        with pytest.raises(ConfigError, match="two different numeric columns"):
+            plot.surface(model, columns=columns)
+    with pytest.raises(ConfigError, match="of must be"):
+        plot.surface(plane, of="variance")
+
+
+def test_slice_shows_mean_and_intervals(plane):
+    ax = plot.slice(plane, column="x1", at={"x0": 0.5}, level=0.8)
+    x, mean = ax.lines[0].get_data()
+    X = np.column_stack([np.full(len(x), 0.5), x])
+    assert mean == pytest.approx(plane.predict(X))
+    low = plane.predict_interval(X, 0.8, of="f")[:, 0]
+    assert ax.collections[1].get_paths()[0].vertices[1 : len(x) + 1, 1] == pytest.approx(low)
+    assert "x0 = 0.5" in ax.get_xlabel()
+
+
+def test_slice_and_projection_of_a_classifier_show_probabilities(classes):
+    for ax in (plot.slice(classes, column="humidity"), plot.projection(classes, column="humidity")):
+        assert sum(entry.get_ydata() for entry in ax.lines) == pytest.approx(np.ones(len(ax.lines[0].get_xdata())))
+        assert [entry.get_label() for entry in ax.lines] == list(classes.classes_)
+
+
+def test_projection_is_the_average_over_rows(plane):
+    x, average = plot.projection(plane, column=0).lines[0].get_data()
+    X = Fitted.of(plane).X.copy()
+    X[:, 0] = x[7]
+    assert average[7] == pytest.approx(plane.predict(X).mean())
+
+
+def test_latent_shows_each_class_and_the_base(classes, plane):
+    ax = plot.latent(classes, column="temperature", at={"species": "fern"})
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert labels == ["survives", "thrives", "wilts (base)"]
+    x, latent = ax.lines[0].get_data()
+    fitted = Fitted.of(classes)
+    rows = np.repeat(fitted.typical({"species": "fern"})[None], len(x), axis=0)
+    rows[:, 0] = x
+    assert latent == pytest.approx(classes.posterior_.predictor.latent_moments(rows)[0][0])
+    low, high = classes.posterior_.predictor.latent_quantiles(rows, np.array([0.05, 0.95]))[0].T
+    assert ax.collections[0].get_paths()[0].vertices[1 : len(x) + 1, 1] == pytest.approx(low)
+    assert (low < latent).all()
+    assert (latent < high).all()
+    with pytest.raises(ConfigError, match="latent needs a classifier"):
+        plot.latent(plane)
+
+
+@pytest.mark.parametrize("options", [{}, {"leaf": "constant"}, {"tree": False}, {"tree_sharing": "shared"}])
+def test_pictures_of_two_classes_show_the_predictions(options):
+    data = datasets.make_exp2d_classes(60, random_state=0)
+    model = TreedGPClassifier(**SETTINGS | {"draws": 20} | options).fit(data.X, data.y)
+    share = np.asarray(plot.surface(model, target=0).images[0].get_array())
+    low, high = data.X.min(axis=0), data.X.max(axis=0)
+    expected = model.predict_proba(np.array([low, high]))[:, 0]
+    assert [share[0, 0], share[-1, -1]] == pytest.approx(expected)
+    for draw in (plot.partition, plot.tree, plot.slice, plot.calibration, plot.split_frequencies):
+        draw(model).figure.canvas.draw()
+    if options.get("leaf") == "constant":
+        with pytest.raises(ConfigError, match="classifier with latents"):
+            plot.latent(model)
+    else:
+        assert len(plot.latent(model).lines) == 2
+
+
+# --- chains, frequencies, calibration ---
+
+
+@pytest.mark.parametrize("quantity", ["log_posterior", "n_leaves", "f(probe 2)"])
+def test_trace_has_a_line_for_each_chain(plane, quantity):
+    posterior = plane.posterior_
+    expected = {"log_posterior": posterior.log_posterior, "n_leaves": posterior.n_leaves}
+    values = expected.get(quantity, posterior.probe_traces["f(probe 2)"])
+    lines = plot.trace(plane, quantity=quantity).lines[:2]
+    for shown, chain in zip(lines, values, strict=True):
+        assert shown.get_ydata() == pytest.approx(chain, abs=0.05)
+    with pytest.raises(ConfigError, match="quantity must be one of log_posterior"):
+        plot.trace(plane, quantity="sigma")
+
+
+def test_traces_of_classes_are_watched_by_class(classes):
+    for quantity in ("n_leaves[survives]", "p(probe 1, thrives)"):
+        shown = plot.trace(classes, quantity=quantity).lines[1].get_ydata()
+        assert shown == pytest.approx(classes.posterior_.watched[quantity][1], abs=0.05)
+
+
+def test_split_frequencies_are_those_of_the_posterior_in_falling_order(mixed):
+    ax = plot.split_frequencies(mixed)
+    widths = [bar.get_width() for bar in ax.patches]
+    names = [text.get_text() for text in ax.get_yticklabels()]
+    assert widths == sorted(widths, reverse=True)
+    assert dict(zip(names, widths, strict=True)) == pytest.approx(mixed.posterior_.split_frequencies().to_dict())
+
+
+def test_split_frequencies_of_classes_stand_side_by_side(classes, steps):
+    assert len(plot.split_frequencies(classes).patches) == 2 * 4
+    assert len(plot.split_frequencies(classes, target="survives").patches) == 4
+    assert len(plot.split_frequencies(steps).patches) == 1
+    with pytest.raises(ConfigError, match="target must be a class"):
+        plot.split_frequencies(classes, target="wilts")
+
+
+def test_coverage_is_the_share_of_rows_within_the_interval(line):
+    fitted = Fitted.of(line)
+    X = pd.DataFrame(fitted.X, columns=fitted.names)
+    low, high = line.predict_interval(X, 0.5).T
+    inside = ((fitted.y >= low) & (fitted.y <= high)).mean()
+    for ax in (plot.calibration(line), plot.calibration(line, X=X, y=fitted.y)):
+        levels, observed = ax.lines[1].get_data()
+        assert observed[np.argmin(np.abs(levels - 0.5))] == pytest.approx(inside)
+        assert observed[-1] == 1
+    with pytest.raises(ConfigError, match="both X and y"):
+        plot.calibration(line, X=fitted.X)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        plot.calibration(line, X=X, y=fitted.y[:5])
+
+
+def test_reliability_compares_probabilities_with_shares(classes, plants):
+    said, seen, rows = binned(np.array([0.02, 0.04, 0.5, 1.0]), np.array([True, False, True, True]))
+    assert said == pytest.approx([0.03, 0.5, 1.0])
+    assert seen.tolist() == [0.5, 1.0, 1.0]
+    assert rows.tolist() == [2, 1, 1]
+    held_out = (classes.predict_proba(plants.X)[:, 0], plants.y == "survives")
+    training = (Fitted.of(classes).probabilities(Fitted.of(classes).X)[:, 0], held_out[1])
+    assert training[0] == pytest.approx(held_out[0], abs=0.01)  # fewer nodes, no visible difference
+    axes = plot.calibration(classes), plot.calibration(classes, X=plants.X, y=plants.y)
+    for ax, given in zip(axes, (training, held_out), strict=True):
+        assert len(ax.lines) == 1 + 3
+        assert ax.lines[1].get_ydata() == pytest.approx(binned(*given)[1])

@@ -1,0 +1,217 @@
+"""The report and the short form say what the model says."""
+
+import base64
+import re
+import sys
+import types
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import NotFittedError
+
+import treedgp
+from treedgp import ConfigError, Priors, TreedGPClassifier, TreedGPRegressor, TreePrior, datasets
+from treedgp.plot.fitted import Fitted
+from treedgp.report import short_form, verdict, words, write_report
+
+pytestmark = pytest.mark.filterwarnings("ignore::treedgp.ConvergenceWarning")
+SETTINGS = {"draws": 50, "tune": 50, "chains": 2, "random_state": 0}
+SECTIONS = ["verdict", "data", "importance", "trees", "surfaces", "traces", "check", "timings", "code"]
+NASTY = "<b>wide</b> & $x$"
+
+
+class Page(HTMLParser):
+    """Sections in order, images, text."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.sections, self.images, self.tags, self.text = [], [], set(), ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        attributes = dict(attrs)
+        if tag == "section":
+            self.sections.append(attributes["id"])
+        if tag == "img":
+            self.images.append(attributes)
+
+    def handle_data(self, data):
+        self.text += data
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({NASTY: rng.uniform(size=80), "v": rng.uniform(size=80), "kind": rng.choice(["a", "<i>"], 80)})
+    y = 5 * (X["kind"] == "a") + X["v"] + 0.1 * rng.standard_normal(80)
+    priors = Priors(tree=TreePrior(alpha=0.7))
+    return TreedGPRegressor(leaf="linear", priors=priors, **SETTINGS).fit(X, y)
+
+
+@pytest.fixture(scope="module")
+def page(mixed, tmp_path_factory):
+    path = mixed.report(tmp_path_factory.mktemp("report") / "report.html")
+    return Page(path.read_text(encoding="utf-8")), path.read_text(encoding="utf-8")
+
+
+def test_every_section_is_there_the_verdict_first(page):
+    assert page[0].sections == SECTIONS
+
+
+def test_says_what_was_fitted(mixed, page):
+    text = page[0].text
+    assert verdict(mixed.posterior_).title in text
+    for finding in mixed.posterior_.health():
+        assert str(finding) in text
+    assert "80 rows and 3 input columns (1 categorical)" in text
+    assert "Each region has a linear model." in text
+    assert "0.7 / (1 + D)^2" in text
+    assert "2 levels: <i>, a" in text
+    for tree in mixed.posterior_.map_trees().values():
+        assert str(tree) in text
+    for name in mixed.posterior_.timings:
+        assert name in text
+
+
+def test_names_of_columns_are_text_not_markup(page):
+    assert NASTY in page[0].text
+    assert "b" not in page[0].tags
+    assert "i" not in page[0].tags
+
+
+def test_needs_nothing_from_outside(page):
+    assert page[0].tags.isdisjoint({"script", "iframe", "object"})
+    addresses = re.findall(r"(?:src|href)=\"([^\"]*)\"", page[1])
+    assert addresses
+    assert all(address.startswith(("data:", "#")) for address in addresses)
+    assert "url(" not in page[1]
+
+
+def test_images_are_pictures_with_a_description_that_follow_the_theme(page):
+    assert len(page[0].images) >= 8
+    for image in page[0].images:
+        assert image["alt"]
+        svg = base64.b64decode(image["src"].removeprefix("data:image/svg+xml;base64,")).decode()
+        assert "</svg>" in svg
+        assert "prefers-color-scheme:dark" in svg
+        assert "var(--c0)" in svg
+
+
+def made_by(code):
+    """The model as the code makes it, before its fit."""
+    names: dict[str, object] = {"data": (None, None)}
+    exec(code.partition("model.fit")[0].replace("X, y = ...", "X, y = data"), names)
+    return names["model"]
+
+
+def test_the_code_repeats_the_fit(mixed):
+    code = words.code_in_words(Fitted.of(mixed))
+    assert made_by(code).get_params() == mixed.get_params()
+    assert "will differ" not in code
+
+
+@pytest.mark.parametrize("random_state", [None, np.random.default_rng(0)])
+def test_the_code_says_when_it_cannot_repeat_the_draws(random_state):
+    model = TreedGPRegressor(
+        leaf="constant", split_features=np.array([0]), random_state=random_state, draws=20, tune=20, chains=1
+    )
+    code = words.code_in_words(Fitted.of(model.fit(np.arange(30.0)[:, None], np.arange(30))))
+    assert "the draws will differ" in code
+    assert made_by(code).split_features == [0]
+
+
+def test_a_model_without_a_tree_has_no_sections_about_trees(tmp_path):
+    data = datasets.load_motorcycle()
+    model = TreedGPRegressor(tree=False, **SETTINGS).fit(data.X, data.y)
+    page = Page(write_report(model, tmp_path / "r.html").read_text(encoding="utf-8"))
+    assert page.sections == [name for name in SECTIONS if name not in ("importance", "trees")]
+    assert "There is no tree" in page.text
+
+
+def test_a_loaded_model_is_reported_alike(mixed, tmp_path):
+    mixed.save(tmp_path / "model.npz")
+    page = Page(treedgp.load(tmp_path / "model.npz").report(tmp_path / "r.html").read_text(encoding="utf-8"))
+    assert page.sections == SECTIONS
+    assert verdict(mixed.posterior_).text in page.text
+
+
+def test_a_classifier_has_trees_by_class_and_latents(tmp_path):
+    data = datasets.make_mixed_classes(120, random_state=1)
+    model = TreedGPClassifier(**SETTINGS).fit(data.X, data.y)
+    page = Page(model.report(tmp_path / "r.html").read_text(encoding="utf-8"))
+    assert page.sections == SECTIONS
+    assert "one of 3 classes: survives" in page.text
+    captions = [image["alt"] for image in page.images]
+    for label in model.classes_[:-1]:
+        assert any(alt.startswith(f"Tree: class {label}") for alt in captions)
+        for tree in model.posterior_.map_trees(label).values():
+            assert str(tree) in page.text
+    assert "Each class but the base has a random tree" in page.text
+    assert "down to a constant (one process for each class but the base)" in page.text
+    assert "p(probe i, class)" in page.text
+    assert verdict(model.posterior_).title in short_form(model)
+    assert any(alt.startswith("Latents") for alt in captions)
+    assert any(alt.startswith("Reliability") for alt in captions)
+
+
+def test_a_missing_folder_or_fit_is_told_before_drawing(mixed, tmp_path):
+    with pytest.raises(ConfigError, match="folder that exists"):
+        mixed.report(tmp_path / "nowhere" / "r.html")
+    with pytest.raises(NotFittedError):
+        TreedGPRegressor().report(tmp_path / "r.html")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_missing_jinja2_names_the_extra(mixed, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(ImportError, match=r"pip install 'treedgp\[report\]'"):
+        mixed.report(tmp_path / "r.html")
+
+
+# --- verdict and short form ---
+
+
+def a_posterior(trace, warnings=()):
+    rows = {"rhat": [1.01, np.nan], "ess_bulk": [400.0, np.nan], "ess_tail": [300.0, np.nan]}
+    findings = [types.SimpleNamespace(level="warning", text=text) for text in warnings]
+    return types.SimpleNamespace(log_posterior=trace, health=lambda: findings, summary=lambda: pd.DataFrame(rows))
+
+
+def test_verdict_is_bad_with_a_warning_and_unchecked_with_one_chain():
+    assert verdict(a_posterior(np.zeros((2, 9)), ["no"])).level == "bad"
+    assert verdict(a_posterior(np.zeros((1, 9)))).level == "unchecked"
+    good = verdict(a_posterior(np.zeros((2, 9))))
+    assert good.level == "good"
+    assert good.text == "2 chains of 9 draws, R-hat at most 1.010, at least 300 effective draws."
+
+
+def test_notebooks_show_the_verdict_above_the_diagram(mixed):
+    shown = mixed._repr_mimebundle_()["text/html"]
+    assert shown.startswith(short_form(mixed))
+    assert mixed._repr_html_().startswith(short_form(mixed))
+    assert verdict(mixed.posterior_).title in shown
+    assert "sk-container" in shown
+    assert "&lt;b&gt;wide" in shown
+    assert "<b>wide" not in short_form(mixed)
+
+
+def test_an_unfitted_estimator_keeps_the_diagram_alone():
+    shown = TreedGPRegressor()._repr_mimebundle_()["text/html"]
+    assert "sk-container" in shown
+    assert "chains of" not in shown
+
+
+def test_the_short_form_needs_no_extra(mixed, monkeypatch):
+    for name in ("jinja2", "matplotlib", "matplotlib.figure"):
+        monkeypatch.setitem(sys.modules, name, None)
+    assert "Sampling took" in short_form(mixed)
+
+
+def test_text_display_has_no_html(mixed):
+    import sklearn
+
+    with sklearn.config_context(display="text"):
+        assert set(mixed._repr_mimebundle_()) == {"text/plain"}
