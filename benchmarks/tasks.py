@@ -104,6 +104,6 @@ def sample(
     before = time.process_time()
     chunks = [advance(problem, start_chain(problem, seed, i, prior_tree), tune + rounds) for i in range(chains)]
     cpu = time.process_time() - before
-    draws = Draws.join([[chunk.draws] for chunk in chunks])
+    (draws,) = Draws.join([[chunk.draws] for chunk in chunks])
     means = draws.by_chain(Predictor(problem, draws).mean_by_draw(task.probes()))
     return draws, means, cpu
