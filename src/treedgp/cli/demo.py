@@ -46,7 +46,7 @@ def demo(
 
 
 def _model(seed: int) -> Any:
-    return TreedGPClassifier(tune=2000, draws=500, thin=8, chains=4, n_jobs=2, random_state=seed)
+    return TreedGPClassifier(tune=600, draws=500, thin=2, chains=4, n_jobs=2, random_state=seed)
 
 
 def _print_predictions(console: Console, model: Any, X: pd.DataFrame, y: Any) -> None:
