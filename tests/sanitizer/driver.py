@@ -6,6 +6,7 @@ number of configurations played.
 
 import importlib.util
 import sys
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -28,8 +29,9 @@ import numpy as np  # noqa: E402
 import treedgp.model.problem as problem_module  # noqa: E402
 from treedgp import CoefficientPrior, Priors, TreePrior  # noqa: E402
 from treedgp.model.data import InputEncoder  # noqa: E402
+from treedgp.model.priors import CLASS_PRIORS  # noqa: E402
 from treedgp.model.problem import Problem  # noqa: E402
-from treedgp.model.spec import KERNELS, ModelSpec, Schedule  # noqa: E402
+from treedgp.model.spec import KERNELS, LATENT_SAMPLERS, TREE_SHARINGS, ClassSpec, ModelSpec, Schedule  # noqa: E402
 
 assert problem_module._core is _core
 
@@ -82,6 +84,28 @@ def play(settings, coefficients, split, n, min_leaf=None, rounds=ROUNDS):
     return problem, kept
 
 
+def play_classes(classes, leaf, split, n, n_classes, rounds=ROUNDS):
+    """A block of 4 latents divides no leaf's rows evenly for long."""
+    X, y = data(n)
+    labels = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes)).astype(float)
+    encoder = InputEncoder.learn(X, ["a", "b", "c"], {2}, split or (), (0, 1))
+    priors = replace(CLASS_PRIORS, tree=TreePrior(alpha=0.9, beta=1.0, min_leaf=4))
+    schedule = Schedule(tune=rounds // 2, latent_sweeps=1)
+    spec = ModelSpec(
+        leaf=leaf, tree=split is not None, mean="constant", priors=priors, schedule=schedule, classes=classes
+    )
+    problem = Problem.make(spec, encoder, X, labels, n_classes)
+    out = _core.run(problem.core, _core.start(problem.core, 1, 0, True), 1, 0, 0, rounds)
+    assert np.isfinite(out["state"][0]["log_posterior"]).all()
+    nodes = np.random.default_rng(2).standard_normal((16, max(1, n_classes - 1)))
+    for rows in (0, 1, 9, 40):
+        fresh = data(max(rows, 1), seed=1)[0][:rows] * 1.5 - 0.2
+        x, codes = encoder.leaf_inputs(fresh), encoder.codes(fresh)
+        draws = len(out["draws"][0]["log_posterior"])
+        shares = _core.class_shares(problem.core, out["draws"], max(0, draws - 10), draws, x, codes, nodes)
+        assert np.allclose(shares.sum(axis=3), 1)
+
+
 def refuse(problem, draws):
     """An exception crosses the border too."""
     for name in ("column", "beta"):
@@ -101,4 +125,14 @@ for n in (1, 2, 3, 7, 8, 9, 15, 16, 17, 64, 65):  # around the widths of the ker
     for settings in ({"leaf": "gp"}, {"leaf": "gp", "kernel": "matern52", "isotropic": True}, {"leaf": "linear"}):
         play(settings, CoefficientPrior(), (0, 1, 2), n, min_leaf=1, rounds=max(20, ROUNDS // 20))
         played += 1
+samplers = [ClassSpec(sharing, sampler, 4) for sharing, sampler in product(TREE_SHARINGS, LATENT_SAMPLERS)]
+for classes, split, n_classes in product(samplers, (None, (0, 1, 2)), (2, 3)):
+    play_classes(classes, "gp", split, 33, n_classes)
+    played += 1
+for n in (8, 9, 17, 65):
+    for classes in samplers:
+        play_classes(classes, "gp", (0, 1, 2), n, 3, rounds=max(20, ROUNDS // 20))
+        played += 1
+play_classes(ClassSpec(), "constant", (0, 1, 2), 33, 3)
+played += 1
 print(_core.isa(), played)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 import warnings
+from abc import ABC, abstractmethod
 from typing import Any, Self
 
 from numpy.typing import ArrayLike, NDArray
@@ -25,7 +26,7 @@ from treedgp.posterior.health import warn_once
 from treedgp.sampling.progress import is_wanted
 
 
-class TreedGPEstimator(DisplayMixin):
+class TreedGPEstimator(DisplayMixin, ABC):
     """A regressor or classifier. Subclasses say what they are by `_spec` and how they read y by `_read`."""
 
     # An option of the run, not metadata to be routed.
@@ -64,12 +65,13 @@ class TreedGPEstimator(DisplayMixin):
         check_is_fitted(self)
         persistence.save(path, self, self._session)
 
+    @abstractmethod
     def _spec(self) -> ModelSpec:
-        raise NotImplementedError
+        """The model that the settings describe."""
 
+    @abstractmethod
     def _read(self, X: ArrayLike, y: ArrayLike) -> tuple[InputSchema, Floats, Floats, NDArray[Any] | None]:
         """The schema, the inputs, the response or the index of each label, and the labels."""
-        raise NotImplementedError
 
     def _schedule(self) -> Schedule:
         return Schedule(tune=int(self.tune), thin=int(self.thin))

@@ -130,6 +130,8 @@ class NoisePrior:
     @classmethod
     def half_t(cls, scale: float, degrees: float = 5.0) -> NoisePrior:
         """sigma ~ half-t with these degrees of freedom; leaves share g."""
+        positive = _is_positive(scale) and _is_positive(degrees)
+        _require(positive, f"NoisePrior.half_t: scale and degrees must be positive, got {scale!r} and {degrees!r}")
         rate = 1 / (2 * degrees * scale**2)
         return cls(a=degrees, g=0.5 / rate, rates=(None, rate), g_shape=0.5)
 

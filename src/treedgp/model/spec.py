@@ -57,6 +57,8 @@ class Schedule:
         moves = [m for m in (self.tree_moves, self.range_moves, self.nugget_moves) if m is not None]
         if not counts or not all(isinstance(m, int | float) and 0 <= m < math.inf for m in moves):
             raise ConfigError(f"Schedule: expected integers tune >= 0 and thin >= 1 and moves >= 0, got {self!r}")
+        if self.latent_sweeps is not None and not (type(self.latent_sweeps) is int and self.latent_sweeps >= 1):
+            raise ConfigError(f"Schedule: expected latent_sweeps to be None or an integer >= 1, got {self!r}")
 
     def rounds(self, draws: int) -> int:
         return self.tune + draws * self.thin

@@ -95,7 +95,7 @@ void move_trees(State& s, const Problem& problem, Workspace& ws, const Tempo& te
 template <class Rng>
 void play_round(State& s, const Problem& problem, Workspace& ws, const Tempo& tempo, Counts& counts, Rng& rng) {
   move_trees(s, problem, ws, tempo, counts, rng);
-  if (problem.classes.count > 0) return;
+  if (problem.classes.has_counts()) return;
   move_leaves(s.layers[0], problem, ws, tempo, counts, rng);
   draw_coefficients(s.layers[0], problem, ws, tempo, counts, rng);
 }

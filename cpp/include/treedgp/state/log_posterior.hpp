@@ -14,7 +14,7 @@ inline double log_hyperprior(const Spec& spec, const Hyper& h) {
 
 inline double log_leaf(const Problem& problem, const Leaf& leaf, const Hyper& hyper) {
   const Spec& spec = problem.spec;
-  if (problem.classes.count > 0 && !problem.classes.latent) return log_marginal(problem, leaf, hyper);
+  if (problem.classes.has_counts()) return log_marginal(problem, leaf, hyper);
   return log_marginal(leaf.data, leaf.params.tau2, spec.coefficients, hyper) + spec.leaf.log_p_shape(leaf.params, hyper);
 }
 

@@ -42,6 +42,7 @@ struct Classes {
   int block_size = 10;          // latents that a Metropolis step moves at once
 
   int n_latents() const { return count > 0 && latent ? count - 1 : 0; }
+  bool has_counts() const { return count > 0 && !latent; }
 };
 
 // Everything that stays the same during a run; shared by all chains.

@@ -58,7 +58,7 @@ inline void refit(Layer& layer, const Problem& problem, Workspace& ws) {
 // What a leaf owes to the data, as the moves see it: beta is integrated out, sigma2 unless it is a parameter.
 inline double log_marginal(const Problem& problem, const Leaf& leaf, const Hyper& hyper) {
   const Spec& spec = problem.spec;
-  if (problem.classes.count > 0 && !problem.classes.latent)
+  if (problem.classes.has_counts())
     return problem.data.prior_only ? 0 : log_class_counts(problem.classes.label, problem.classes.count, leaf.region->rows);
   if (spec.leaf.sigma2_explicit)
     return log_marginal_given(leaf.data, leaf.params.sigma2, leaf.params.tau2, spec.coefficients, hyper);
