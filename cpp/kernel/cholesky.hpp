@@ -68,11 +68,18 @@ struct LogProduct {
 // Factors a diagonal block d (W, W), column-major; false when not positive definite. Writes L to `out` and leaves it
 // in d with reciprocals on the diagonal, as solve_panels wants it.
 TREEDGP_INLINE bool factor_block(double* d, const double* noise, double* out, LogProduct& determinant) {
+  double next = d[0] + noise[0];
+  TREEDGP_UNROLL
   for (int c = 0; c < W; ++c) {
-    const double p = d[c * W + c] + noise[c];
+    const double p = next;
     if (!(p >= 2.2250738585072014e-308)) return false;  // smallest normal: its reciprocal is finite
-    const double inverse = 1 / p, l = sqrt(p);  // later columns wait for 1 / p only, not for the root
+    const double inverse = 1 / p, l = sqrt(p);
+    if (c + 1 < W) {  // the next pivot ahead of the rest of its column: all later ones wait for it
+      const double below = d[c * W + c + 1];
+      next = d[(c + 1) * W + c + 1] + noise[c + 1] - below * below * inverse;
+    }
     const V column = load(d + c * W);
+    TREEDGP_UNROLL
     for (int t = c + 1; t < W; ++t) store(d + t * W, load(d + t * W) - column * (d[c * W + t] * inverse));
     const double reciprocal = l * inverse;
     store(d + c * W, column * reciprocal);

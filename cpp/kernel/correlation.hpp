@@ -7,15 +7,27 @@
 namespace treedgp::kernel {
 namespace {
 
-template <Family family>
-TREEDGP_INLINE V correlation(V r2) {
+template <Family family, class T>
+TREEDGP_INLINE T correlation(T r2) {
   if constexpr (family == Family::gaussian) return vexp(-r2);
-  r2 = r2 > splat(1e6) ? splat(1e6) : r2;  // exp(-1000) is 0 already, and 0 times infinity would be NaN
-  const V r = root(r2);
-  const V e = vexp(-r);
+  r2 = r2 > splat<T>(1e6) ? splat<T>(1e6) : r2;  // exp(-1000) is 0 already, and 0 times infinity would be NaN
+  const T r = root(r2);
+  const T e = vexp(-r);
   if constexpr (family == Family::matern32) return e * (r + 1.0);
   if constexpr (family == Family::matern52) return e * (r2 * (1.0 / 3.0) + r + 1.0);
   return e;
+}
+
+template <Family family>
+TREEDGP_INLINE void correlate_two(V r2_0, V r2_1, double* out0, double* out1) {
+#if defined(TREEDGP_AVX512VL)
+  const V2 both = correlation<family>(V2(__builtin_shufflevector(r2_0, r2_1, 0, 1, 2, 3, 4, 5, 6, 7)));
+  store(out0, __builtin_shufflevector(both, both, 0, 1, 2, 3));
+  store(out1, __builtin_shufflevector(both, both, 4, 5, 6, 7));
+#else
+  store(out0, correlation<family>(r2_0));
+  store(out1, correlation<family>(r2_1));
+#endif
 }
 
 // Correlations of W points with the first `columns` of others.
@@ -34,8 +46,7 @@ TREEDGP_INLINE void correlate_panel(const double* rows, int row_stride,  // (dim
       s0 += d0 * d0;
       s1 += d1 * d1;
     }
-    store(out + j * W, correlation<family>(s0));
-    store(out + j1 * W, correlation<family>(s1));
+    correlate_two<family>(s0, s1, out + j * W, out + j1 * W);
   }
 }
 

@@ -12,7 +12,7 @@ extern const Ops scalar_ops;
 #if defined(__GNUC__)
 extern const Ops baseline_ops;
 #if defined(__x86_64__)
-extern const Ops avx2_ops, avx512_ops;
+extern const Ops avx2_ops, avx512vl_ops, avx512_ops;
 #endif
 #endif
 
@@ -38,6 +38,7 @@ constexpr Candidate candidates[] = {
 #if defined(__GNUC__)
 #if defined(__x86_64__)
     {&avx512_ops, has_avx512},
+    {&avx512vl_ops, has_avx512},
     {&avx2_ops, has_avx2},
 #endif
     {&baseline_ops, always},
@@ -58,7 +59,7 @@ Choice choose() {
     if (!c.supported()) continue;
     if (!free_choice && std::strcmp(forced, c.table->name) == 0) return {c.table, c.table};
     if (free_choice) {
-      const Ops* narrow = c.table->width > 4 ? find("avx2") : nullptr;
+      const Ops* narrow = c.table->width > 4 ? find("avx512vl") : nullptr;
       return {c.table, narrow ? narrow : c.table};
     }
     available += (available.empty() ? "" : ", ") + std::string(c.table->name);
@@ -75,7 +76,7 @@ const Ops* find(const char* isa) {
 }
 
 const Ops& ops(int n) {
-  constexpr int small = 64;  // up to here short dependency chains beat wide registers (benchmarks/kernel.py)
+  constexpr int small = 128;  // up to here short dependency chains beat wide registers (benchmarks/kernel.py)
   static const Choice chosen = choose();
   return n <= small ? *chosen.small : *chosen.large;
 }

@@ -6,14 +6,15 @@ namespace treedgp::kernel {
 namespace {
 
 // exp(x) = 2^k exp(r), |r| <= log(2)/2. -ffast-math would cancel the additions of `magic` that round x/log(2) to k.
-TREEDGP_INLINE V vexp(V x) {
+template <class T>
+TREEDGP_INLINE T vexp(T x) {
   const double magic = 6755399441055744.0;  // 1.5 * 2^52: the low bits of magic + k are the integer k
-  const V t = x * 1.4426950408889634074 + magic;
-  const V k = t - magic;
-  V r = x - k * 6.93147180369123816490e-01;  // log(2) in two parts; k times the first is exact
+  const T t = x * 1.4426950408889634074 + magic;
+  const T k = t - magic;
+  T r = x - k * 6.93147180369123816490e-01;  // log(2) in two parts; k times the first is exact
   r = r - k * 1.90821492927058770002e-10;
   // 1 + r q(r), q interpolating (exp(r) - 1)/r at the 11 Chebyshev points: relative error 1e-17, Taylor's is 2e-16.
-  V p = r * 2.5105206373957107e-08 + 2.762635724144735e-07;
+  T p = r * 2.5105206373957107e-08 + 2.762635724144735e-07;
   p = p * r + 2.7557255425746435e-06;
   p = p * r + 2.4801504346997686e-05;
   p = p * r + 1.9841269874800493e-04;
@@ -24,8 +25,8 @@ TREEDGP_INLINE V vexp(V x) {
   p = p * r + 5.000000000000006e-01;
   p = p * r + 1.0;
   p = p * r + 1.0;
-  const V power = from_bits((bits(t) + 1023) << 52);
-  return x < splat(-708.0) ? V{} : p * power;
+  const T power = from_bits((bits(t) + 1023) << 52);
+  return x < splat<T>(-708.0) ? T{} : p * power;
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ Output copy_out(const Buffer& b) {
 
 std::vector<std::string> isas() {
   std::vector<std::string> names;
-  for (const char* name : {"scalar", "baseline", "avx2", "avx512"})
+  for (const char* name : {"scalar", "baseline", "avx2", "avx512vl", "avx512"})
     if (find(name)) names.emplace_back(name);
   return names;
 }

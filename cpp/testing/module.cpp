@@ -33,12 +33,12 @@ std::optional<Proposal> propose(const std::string& move, const State& s, const P
     if (move == tree_moves[i]) return propose_tree_move(static_cast<TreeMove>(i), s, problem, ws, rng);
   const Layer& layer = s.layers.at(turn);
   if (index < 0 || index >= static_cast<int>(layer.leaves.size())) throw std::invalid_argument("no such leaf");
-  const double now = log_marginal(problem, layer.leaves[index], layer.hyper);
+  const double now = log_fit(problem, layer.leaves[index], layer.hyper);
   LeafProposal next = [&] {
     if (move == "range") return propose_range(layer, problem, ws, index, now, rng);
     if (move == "nugget") return propose_nugget(layer, problem, ws, index, now, rng);
     if (move == "sigma2") return propose_sigma2(layer, problem, ws, index, now, rng);
-    if (move == "tau2") return propose_tau2(layer, problem, index, now, rng);
+    if (move == "tau2") return propose_tau2(layer, problem, ws, index, now, rng);
     throw std::invalid_argument("unknown move: " + move);
   }();
   std::vector<std::vector<Leaf>> leaves;

@@ -21,7 +21,7 @@ SHORT = {"chains": 1, "draws": 20, "tune": 20, "random_state": 0}
 VARIANTS = [
     TreedGPClassifier(**SHORT),
     TreedGPClassifier(tree_sharing="shared", **SHORT),
-    TreedGPClassifier(latent_sampler="metropolis", **SHORT),
+    TreedGPClassifier(latent_sampler="metropolis", **SHORT | {"tune": 100}),  # which walks where the others draw
     TreedGPClassifier(leaf="constant", **SHORT),
     TreedGPClassifier(tree=False, kernel="matern52", isotropic=True, limiting_linear=False, **SHORT),
 ]

@@ -139,7 +139,7 @@ def test_a_full_run_is_read_in_well_under_a_second():
 def friedman():
     """Every column may split."""
     data = datasets.make_friedman_categorical(500, random_state=1)
-    model = TreedGPRegressor(categorical_features=[10], draws=250, tune=500, chains=2, random_state=0)
+    model = TreedGPRegressor(categorical_features=[10], draws=250, chains=2, random_state=0)
     return model.fit(data.X, data.y), data
 
 

@@ -219,7 +219,7 @@ def on_scalar():
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("isa", ["avx512", "avx2", "baseline"])
+@pytest.mark.parametrize("isa", ["avx512", "avx512vl", "avx2", "baseline"])
 def test_instruction_sets_agree(isa, on_scalar):
     done = run_on(isa)
     if "expected one of" in done.stderr and isa not in done.stderr.split("expected one of")[1].split("got")[0]:

@@ -94,7 +94,7 @@ def test_every_configuration_is_clean(sanitized):
     drive(sanitized)
 
 
-@pytest.mark.parametrize("isa", ["avx512", "avx2", "baseline", "scalar"])
+@pytest.mark.parametrize("isa", ["avx512", "avx512vl", "avx2", "baseline", "scalar"])
 def test_every_instruction_set_is_clean(sanitized, isa):
     try:
         assert drive(sanitized, isa, rounds=100) == isa

@@ -19,7 +19,7 @@ enum class Family : int {
 };
 
 struct Ops {
-  const char* name;  // "scalar" | "baseline" | "avx2" | "avx512"
+  const char* name;  // "scalar" | "baseline" | "avx2" | "avx512vl" | "avx512"
   int width;         // W, rows a panel
 
   // K* of n points: diagonal exactly 1, padded rows and columns those of the identity.
@@ -46,8 +46,9 @@ struct Ops {
                    double* extra,  // ne panels of W rows, in place; may be null when ne = 0
                    int ne);
 
-  // Modified Gram-Schmidt of the first `rows` extra rows: A = Q R, the columns of A being those rows; Q replaces A.
-  // A row with remaining norm <= 1e-14 of its original norm gets R_jj = 0, a zero row of R and a zero row of Q.
+  // Modified Gram-Schmidt of the first `rows` extra rows: A = Q R, the columns of A being those rows. Row j becomes
+  // R_jj times that of Q; the other rows of its panel are lost. A row with remaining norm <= 1e-14 of its original norm
+  // gets R_jj = 0 and a zero row of R.
   // Squared norms are formed, so norms must lie within 1e-150 .. 1e150 (or be zero).
   void (*orthogonalise)(double* extra,  // at least `rows` extra rows, in place
                         int np, int rows,

@@ -45,15 +45,11 @@ struct Basis {
 };
 using BasisPtr = std::shared_ptr<const Basis>;
 
-// Scratch memory of one chain.
-struct Workspace {
+// Scratch memory.
+struct KernelWorkspace {
   kernel::Buffer xs, noise, factor, extra;
-  std::shared_ptr<Basis> spare;  // of a proposal that was dropped, for the next one
+  std::shared_ptr<Basis> spare_basis;  // of a proposal that was dropped, for the memory of the next one
   long failed_factorisations = 0;
-
-  void recycle(BasisPtr&& dropped) {
-    if (dropped.use_count() == 1) spare = std::const_pointer_cast<Basis>(std::move(dropped));
-  }
 };
 
 // Columns the correlation sees, scaled so that r^2 is a plain sum of squares: (dims, np). Returns dims.
@@ -87,7 +83,7 @@ inline void write_design(const LeafData& data, const Vector& z, const std::vecto
 
 // Diagonal of K - K*: g + nu_i / sigma2.
 inline void fill_noise(const Response& response, const std::vector<int>& rows, int np, const LeafParams& p,
-                       Workspace& ws) {
+                       KernelWorkspace& ws) {
   const int n = static_cast<int>(rows.size());
   ws.noise.reserve(np);
   std::fill_n(ws.noise.data(), n, p.g);
@@ -105,8 +101,8 @@ inline Matrix design_and_response(const LeafData& data, const Response& response
 }
 
 inline BasisPtr make_basis(const LeafData& data, const Response& response, const std::vector<int>& rows,
-                           const LeafParams& p, Workspace& ws) {
-  auto basis = ws.spare ? std::exchange(ws.spare, nullptr) : std::make_shared<Basis>();
+                           const LeafParams& p, KernelWorkspace& ws) {
+  auto basis = ws.spare_basis ? std::exchange(ws.spare_basis, nullptr) : std::make_shared<Basis>();
   const int n = static_cast<int>(rows.size());
   if (data.prior_only) return basis;
   if (p.linear()) {
@@ -122,8 +118,8 @@ inline BasisPtr make_basis(const LeafData& data, const Response& response, const
 }
 
 // A linear leaf whose points have noise of their own: K is diagonal.
-inline Whitened whiten_noisy_linear(const LeafData& data, const Response& response, const std::vector<int>& rows,
-                                    const LeafParams& p) {
+inline void whiten_noisy_linear(const LeafData& data, const Response& response, const std::vector<int>& rows,
+                                const LeafParams& p, Whitened& out) {
   Matrix fz = design_and_response(data, response, rows);
   double log_det = 0;
   for (int i = 0; i < fz.rows; ++i) {
@@ -132,20 +128,23 @@ inline Whitened whiten_noisy_linear(const LeafData& data, const Response& respon
     for (int j = 0; j < fz.cols; ++j) fz(i, j) *= scale;
   }
   const int n = fz.rows;
-  return {triangularise(std::move(fz)), log_det, n};
+  out = {triangularise(std::move(fz)), log_det, n};
 }
 
-inline Whitened whiten(const LeafData& data, const Response& response, const std::vector<int>& rows,
-                       const LeafParams& p, const Basis& basis, Workspace& ws) {
+inline void whiten(const LeafData& data, const Response& response, const std::vector<int>& rows, const LeafParams& p,
+                   const Basis& basis, KernelWorkspace& ws, Whitened& out) {
   const int n = static_cast<int>(rows.size()), size = data.m() + 1;
-  if (data.prior_only) return {Matrix(size, size), 0, 0};
-  Whitened out{Matrix(size, size), 0, n};
-  if (p.linear() && !response.noise.empty()) return whiten_noisy_linear(data, response, rows, p);
+  if (p.linear() && !response.noise.empty() && !data.prior_only)
+    return whiten_noisy_linear(data, response, rows, p, out);
+  out.r.resize(size, size);
+  out.log_det = 0;
+  out.n = data.prior_only ? 0 : n;
+  if (data.prior_only) return;
   if (p.linear()) {
     const double scale = 1 / std::sqrt(1 + p.g);
     for (std::size_t i = 0; i < out.r.values.size(); ++i) out.r.values[i] = basis.r.values[i] * scale;
     out.log_det = n * std::log1p(p.g);
-    return out;
+    return;
   }
   const auto& ops = kernel::ops(n);
   const int np = kernel::panel_rows(n, ops.width);
@@ -158,10 +157,9 @@ inline Whitened whiten(const LeafData& data, const Response& response, const std
   out.log_det = 2 * ops.factor(basis.kstar.data(), ws.noise.data(), np, ws.factor.data(), ws.extra.data(), panels);
   if (std::isnan(out.log_det)) {
     ++ws.failed_factorisations;
-    return out;
+    return;
   }
   ops.orthogonalise(ws.extra.data(), np, size, out.r.values.data());
-  return out;
 }
 
 }  // namespace treedgp

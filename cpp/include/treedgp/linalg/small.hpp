@@ -14,6 +14,13 @@ struct Matrix {
 
   Matrix() = default;
   Matrix(int rows, int cols) : rows(rows), cols(cols), values(static_cast<std::size_t>(rows) * cols) {}
+
+  // All zeros.
+  void resize(int new_rows, int new_cols) {
+    rows = new_rows, cols = new_cols;
+    values.assign(static_cast<std::size_t>(rows) * cols, 0.0);
+  }
+
   double& operator()(int i, int j) { return values[static_cast<std::size_t>(j) * rows + i]; }
   double operator()(int i, int j) const { return values[static_cast<std::size_t>(j) * rows + i]; }
 
@@ -72,9 +79,14 @@ inline void solve_upper_transposed(const Matrix& t, Vector& x) {
 
 // sum_i log |T_ii| over the leading m entries of a triangular matrix
 inline double half_log_det(const Matrix& t, int m) {
-  double sum = 0;
-  for (int i = 0; i < m; ++i) sum += std::log(std::abs(t(i, i)));
-  return sum;
+  double sum = 0, product = 1;  // one logarithm for many factors
+  for (int i = 0; i < m; ++i) {
+    product *= std::abs(t(i, i));
+    if (product > 1e-100 && product < 1e100) continue;
+    sum += std::log(product);
+    product = 1;
+  }
+  return sum + std::log(product);
 }
 
 inline double squared_norm(const Vector& x) {

@@ -18,7 +18,7 @@ inline double log_gamma(double x) {
 // log(e^a + e^b)
 inline double log_add(double a, double b) {
   if (a < b) std::swap(a, b);
-  return std::isinf(a) ? a : a + std::log1p(std::exp(b - a));
+  return std::isinf(b) ? a : a + std::log1p(std::exp(b - a));
 }
 
 // log IG(x; a/2, g/2)

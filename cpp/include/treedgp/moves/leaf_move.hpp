@@ -34,8 +34,8 @@ ScalarStep walk_scalar(double now, LogPrior&& log_p, double log_step, Rng& rng) 
 // A leaf in place of leaf `index`.
 struct LeafProposal {
   Leaf leaf;
-  double log_marginal = 0;
-  LogRatio ratio;
+  double log_fit = 0;
+  LogRatio ratio{};
   bool walked = false;
 };
 

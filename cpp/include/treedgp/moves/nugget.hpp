@@ -5,19 +5,19 @@
 namespace treedgp {
 
 template <class Rng>
-LeafProposal propose_nugget(const Layer& layer, const Problem& problem, Workspace& ws, int index, double log_marginal_now,
+LeafProposal propose_nugget(const Layer& layer, const Problem& problem, Workspace& ws, int index, double log_fit_now,
                             Rng& rng) {
   const Leaf& old = layer.leaves[index];
   const ScalarStep step = step_scalar(old.params.g, problem.spec.leaf.nugget, layer.log_step[nugget_step], rng);
 
-  LeafProposal next{.walked = step.walked};
+  LeafProposal next{.leaf = std::move(ws.spare), .walked = step.walked};
   next.leaf.region = old.region;
   next.leaf.params = old.params;
   next.leaf.params.g = step.value;
   next.leaf.basis = old.basis;
-  next.leaf.data = whiten(problem.data, layer.response, old.region->rows, next.leaf.params, *old.basis, ws);
-  next.log_marginal = log_marginal(problem, next.leaf, layer.hyper);
-  next.ratio = {.likelihood = next.log_marginal - log_marginal_now,
+  fit_data(next.leaf, problem, layer, ws);
+  next.log_fit = log_fit(problem, next.leaf, layer.hyper);
+  next.ratio = {.likelihood = next.log_fit - log_fit_now,
                 .params_prior = step.log_p_next - step.log_p_now,
                 .q_forward = step.log_q_forward,
                 .q_reverse = step.log_q_reverse,

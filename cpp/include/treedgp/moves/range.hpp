@@ -6,7 +6,7 @@
 namespace treedgp {
 
 template <class Rng>
-LeafProposal propose_range(const Layer& layer, const Problem& problem, Workspace& ws, int index, double log_marginal_now,
+LeafProposal propose_range(const Layer& layer, const Problem& problem, Workspace& ws, int index, double log_fit_now,
                            Rng& rng) {
   const LeafPrior& prior = problem.spec.leaf;
   const Leaf& old = layer.leaves[index];
@@ -16,23 +16,26 @@ LeafProposal propose_range(const Layer& layer, const Problem& problem, Workspace
   const ScalarStep step = step_scalar(d, prior.range, layer.log_step[range_step], rng);
   const bool next_b = prior.limiting.draw(rng, step.value);
 
-  LeafParams params = old.params;
-  params.d[i] = step.value;
-  params.b[i] = next_b;
-  LeafProposal next{.walked = step.walked};
+  LeafProposal next{.leaf = std::move(ws.spare), .walked = step.walked};
+  next.leaf.region = old.region;
+  next.leaf.params = old.params;
+  next.leaf.params.d[i] = step.value;
+  next.leaf.params.b[i] = next_b;
   if (!b && !next_b) {  // a dropped range leaves K as it is
-    next.leaf = old;
-    next.leaf.params = std::move(params);
-    next.log_marginal = log_marginal_now;
+    next.leaf.basis = old.basis;
+    next.leaf.data = old.data;
+    next.log_fit = log_fit_now;
   } else {
-    next.leaf = fit_leaf(problem, layer, ws, old.region, std::move(params));
-    next.log_marginal = log_marginal(problem, next.leaf, layer.hyper);
+    fit_basis(next.leaf, problem, layer, ws);
+    fit_data(next.leaf, problem, layer, ws);
+    next.log_fit = log_fit(problem, next.leaf, layer.hyper);
   }
   const double log_b = prior.limiting.log_p(b, d), log_next_b = prior.limiting.log_p(next_b, step.value);
-  next.ratio = {.likelihood = next.log_marginal - log_marginal_now,
+  const double log_pick = log_one_of(prior.n_range);
+  next.ratio = {.likelihood = next.log_fit - log_fit_now,
                 .params_prior = step.log_p_next + log_next_b - step.log_p_now - log_b,
-                .q_forward = log_one_of(prior.n_range) + step.log_q_forward + log_next_b,
-                .q_reverse = log_one_of(prior.n_range) + step.log_q_reverse + log_b,
+                .q_forward = log_pick + step.log_q_forward + log_next_b,
+                .q_reverse = log_pick + step.log_q_reverse + log_b,
                 .log_jacobian = step.log_jacobian};
   return next;
 }

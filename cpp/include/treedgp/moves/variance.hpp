@@ -4,8 +4,8 @@
 
 namespace treedgp {
 
-inline LeafProposal with_variance(const Leaf& old, const ScalarStep& step) {
-  LeafProposal next{.walked = true};
+inline LeafProposal with_variance(const Leaf& old, const ScalarStep& step, Workspace& ws) {
+  LeafProposal next{.leaf = std::move(ws.spare), .walked = true};
   next.leaf = old;
   next.ratio = {.params_prior = step.log_p_next - step.log_p_now, .log_jacobian = step.log_jacobian};
   return next;
@@ -13,28 +13,29 @@ inline LeafProposal with_variance(const Leaf& old, const ScalarStep& step) {
 
 template <class Rng>
 LeafProposal propose_sigma2(const Layer& layer, const Problem& problem, Workspace& ws, int index,
-                            double log_marginal_now, Rng& rng) {
+                            double log_fit_now, Rng& rng) {
   const Leaf& old = layer.leaves[index];
   auto log_p = [&](double x) { return log_inverse_gamma(x, layer.hyper.a_sigma, layer.hyper.g_sigma); };
   const ScalarStep step = walk_scalar(old.params.sigma2, log_p, layer.log_step[sigma2_step], rng);
-  LeafProposal next = with_variance(old, step);
+  LeafProposal next = with_variance(old, step, ws);
   next.leaf.params.sigma2 = step.value;
   // The noise of z relative to sigma2 has changed.
-  next.leaf.data = whiten(problem.data, layer.response, old.region->rows, next.leaf.params, *old.basis, ws);
-  next.log_marginal = log_marginal(problem, next.leaf, layer.hyper);
-  next.ratio.likelihood = next.log_marginal - log_marginal_now;
+  fit_data(next.leaf, problem, layer, ws);
+  next.log_fit = log_fit(problem, next.leaf, layer.hyper);
+  next.ratio.likelihood = next.log_fit - log_fit_now;
   return next;
 }
 
 template <class Rng>
-LeafProposal propose_tau2(const Layer& layer, const Problem& problem, int index, double log_marginal_now, Rng& rng) {
+LeafProposal propose_tau2(const Layer& layer, const Problem& problem, Workspace& ws, int index, double log_fit_now,
+                          Rng& rng) {
   const Leaf& old = layer.leaves[index];
   auto log_p = [&](double x) { return log_inverse_gamma(x, layer.hyper.a_tau, layer.hyper.g_tau); };
   const ScalarStep step = walk_scalar(old.params.tau2, log_p, layer.log_step[tau2_step], rng);
-  LeafProposal next = with_variance(old, step);
+  LeafProposal next = with_variance(old, step, ws);
   next.leaf.params.tau2 = step.value;
-  next.log_marginal = log_marginal(problem, next.leaf, layer.hyper);
-  next.ratio.likelihood = next.log_marginal - log_marginal_now;
+  next.log_fit = log_fit(problem, next.leaf, layer.hyper);
+  next.ratio.likelihood = next.log_fit - log_fit_now;
   return next;
 }
 

@@ -24,7 +24,7 @@ class LeafPredictor {
         unexplained_(at.size()), r_(problem.data.m(), static_cast<int>(at.size())) {
     const BasisPtr basis = make_basis(data_, response, rows, params, ws);
     if (params.linear())
-      solve_linear(whiten(data_, response, rows, params, *basis, ws), problem.spec.coefficients, hyper);
+      solve_linear(response, rows, *basis, problem.spec.coefficients, hyper, ws);
     else
       solve_gp(response, rows, *basis, problem.spec.coefficients, hyper, ws);
   }
@@ -66,7 +66,10 @@ class LeafPredictor {
     if (!ok) throw std::runtime_error("a leaf's correlation matrix does not factorise at prediction");
   }
 
-  void solve_linear(const Whitened& w, CoefficientKind kind, const Hyper& hyper) {
+  void solve_linear(const Response& response, const std::vector<int>& rows, const Basis& basis, CoefficientKind kind,
+                    const Hyper& hyper, Workspace& ws) {
+    Whitened w;
+    whiten(data_, response, rows, params_, basis, ws, w);
     const auto post = coefficient_posterior(w, params_.tau2, kind, hyper);
     check(post.ok);
     for (std::size_t i = 0; i < at_.size(); ++i) finish_row(post, static_cast<int>(i), nullptr);

@@ -15,12 +15,18 @@ struct InverseGammaPrior {
   bool learn_a = true, learn_g = true;
   double rate_a = 0.2, rate_g = 10, shape_g = 1;
 
-  double log_hyperprior(double a, double g) const {
+  // Up to a constant, which is all that a move of (a, g) needs.
+  double log_kernel(double a, double g) const {
     if ((learn_a && !(a > a_floor)) || (learn_g && !(g > g_floor))) return -std::numeric_limits<double>::infinity();
-    return (learn_a ? std::log(rate_a) - rate_a * (a - a_floor) : 0) +
-           (learn_g ? shape_g * std::log(rate_g) - log_gamma(shape_g) + (shape_g - 1) * std::log(g - g_floor) -
-                          rate_g * (g - g_floor)
-                    : 0);
+    double sum = learn_a ? -rate_a * (a - a_floor) : 0;
+    if (learn_g) sum -= rate_g * (g - g_floor);
+    if (learn_g && shape_g != 1) sum += (shape_g - 1) * std::log(g - g_floor);
+    return sum;
+  }
+
+  double log_hyperprior(double a, double g) const {
+    return log_kernel(a, g) + (learn_a ? std::log(rate_a) : 0) +
+           (learn_g ? shape_g * std::log(rate_g) - log_gamma(shape_g) : 0);
   }
 };
 

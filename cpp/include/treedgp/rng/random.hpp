@@ -3,10 +3,10 @@
 #pragma once
 #include <cmath>
 #include <cstdint>
-#include <numbers>
 #include <span>
 
 #include "treedgp/rng/philox.hpp"
+#include "treedgp/rng/ziggurat.hpp"
 
 namespace treedgp {
 
@@ -18,23 +18,23 @@ class Random {
   void start_round(std::uint64_t round) {
     round_ = round;
     block_index_ = 0;
-    used_ = 2;
-    has_spare_ = false;
+    used_ = words_.size();
   }
 
   // Uniform on the open interval (0, 1): 52 bits, centred in their cell.
-  double uniform() { return (static_cast<double>(next64() >> 12) + 0.5) * 0x1p-52; }
+  double uniform() { return open_unit(next64()); }
 
-  // Box & Muller; the second of a pair waits for the next call of the same round.
+  // By a ziggurat: 52 bits place a point in a layer that the 7 lowest bits pick.
   double normal() {
-    if (has_spare_) {
-      has_spare_ = false;
-      return spare_;
+    for (;;) {
+      const std::uint64_t bits = next64();
+      const int layer = bits & 127;
+      const double u = 2 * open_unit(bits) - 1, x = u * ziggurat.edge[layer];
+      if (std::abs(x) < ziggurat.edge[layer + 1]) return x;  // within the layer above, so below the density
+      if (layer == 0) return std::copysign(normal_tail(), u);
+      const double top = ziggurat.density[layer + 1], bottom = ziggurat.density[layer];
+      if (bottom + uniform() * (top - bottom) < std::exp(-0.5 * x * x)) return x;
     }
-    const double radius = std::sqrt(-2 * std::log(uniform())), angle = 2 * std::numbers::pi * uniform();
-    spare_ = radius * std::sin(angle);
-    has_spare_ = true;
-    return radius * std::cos(angle);
   }
 
   double exponential() { return -std::log(uniform()); }
@@ -49,16 +49,21 @@ class Random {
     for (;;) {
       const double x = normal(), root = 1 + c * x;
       if (root <= 0) continue;
-      const double v = root * root * root;
-      if (std::log(uniform()) < 0.5 * x * x + d - d * v + d * std::log(v)) return d * v;
+      const double v = root * root * root, u = uniform(), x2 = x * x;
+      if (u < 1 - 0.0331 * x2 * x2) return d * v;  // a squeeze, which spares most of the logarithms
+      if (std::log(u) < 0.5 * x2 + d - d * v + d * std::log(v)) return d * v;
     }
   }
 
-  // Uniform on 0..n-1, without the bias of a modulus.
+  // Uniform on 0..n-1: the upper half of a 32-bit word times n, unless the lower half falls in the few values that
+  // would favour some (Lemire 2019).
   int pick(int n) {
-    const std::uint64_t range = static_cast<std::uint64_t>(n), limit = UINT64_MAX - UINT64_MAX % range;
-    for (;;)
-      if (const std::uint64_t x = next64(); x < limit) return static_cast<int>(x % range);
+    const std::uint32_t range = static_cast<std::uint32_t>(n);
+    for (;;) {
+      const std::uint64_t product = (next64() >> 32) * range;
+      const std::uint32_t low = static_cast<std::uint32_t>(product);
+      if (low >= range || low >= -range % range) return static_cast<int>(product >> 32);
+    }
   }
 
   bool bernoulli(double p) { return p > 0 && (p >= 1 || uniform() < p); }
@@ -73,24 +78,37 @@ class Random {
   }
 
  private:
-  std::uint64_t next64() {
-    if (used_ == 2) {
-      block_ = philox_4x32_10({block_index_++, chain_, static_cast<std::uint32_t>(round_),
-                               static_cast<std::uint32_t>(round_ >> 32)}, key_);
-      used_ = 0;
+  static double open_unit(std::uint64_t bits) { return (static_cast<double>(bits >> 12) + 0.5) * 0x1p-52; }
+
+  // |x| of a normal beyond the base of the ziggurat, Marsaglia (1964).
+  double normal_tail() {
+    for (;;) {
+      const double x = -std::log(uniform()) / Ziggurat::base, y = -std::log(uniform());
+      if (2 * y > x * x) return Ziggurat::base + x;
     }
-    const std::uint64_t low = block_[2 * used_], high = block_[2 * used_ + 1];
-    ++used_;
-    return high << 32 | low;
+  }
+
+  std::uint64_t next64() {
+    if (used_ == words_.size()) refill();
+    return words_[used_++];
+  }
+
+  // Several blocks at once: each is a long chain of dependent steps, but the chains run side by side.
+  void refill() {
+    for (std::size_t i = 0; i < words_.size(); i += 2) {
+      const PhiloxBlock block = philox_4x32_10({block_index_++, chain_, static_cast<std::uint32_t>(round_),
+                                                static_cast<std::uint32_t>(round_ >> 32)}, key_);
+      words_[i] = static_cast<std::uint64_t>(block[1]) << 32 | block[0];
+      words_[i + 1] = static_cast<std::uint64_t>(block[3]) << 32 | block[2];
+    }
+    used_ = 0;
   }
 
   std::array<std::uint32_t, 2> key_;
   std::uint32_t chain_, block_index_ = 0;
   std::uint64_t round_ = 0;
-  PhiloxBlock block_{};
-  int used_ = 2;
-  bool has_spare_ = false;
-  double spare_ = 0;
+  std::array<std::uint64_t, 8> words_;
+  std::size_t used_ = words_.size();
 };
 
 }  // namespace treedgp

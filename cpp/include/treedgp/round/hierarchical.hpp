@@ -93,10 +93,15 @@ template <class Rng>
 void draw_noise_hyper(Layer& s, const std::vector<CoefficientPosterior>& posts, const Spec& spec, const Tempo& tempo,
                       Counts& counts, Rng& rng) {
   Hyper& h = s.hyper;
+  double shape_a = 0, shape = 0;  // a > 2; a step of g leaves the shape's part as it is
   auto log_target = [&](double a, double g) {
-    double sum = spec.sigma2.log_hyperprior(a, g);
-    for (const auto& post : posts) sum += log_noise_integral(post.lambda, post.dof, a, g);
-    return sum;
+    double sum = spec.sigma2.log_kernel(a, g) + static_cast<double>(posts.size()) * log_noise_scale(a, g);
+    for (const auto& post : posts) sum += log_noise_fit(post.lambda, post.dof, a, g);
+    if (a != std::exchange(shape_a, a)) {
+      shape = 0;
+      for (const auto& post : posts) shape += log_noise_shape(post.dof, a);
+    }
+    return sum + shape;
   };
   walk_both(spec.sigma2, h.a_sigma, h.g_sigma, log_target, s, a_sigma_step, g_sigma_step, tempo, counts, rng);
 }
@@ -109,7 +114,7 @@ void scale_tau2(Layer& s, const Problem& problem, const Tempo& tempo, Counts& co
   if (!problem.spec.leaf.tau2_random || !prior.learn_g) return;
   Hyper& h = s.hyper;
   const double log_c = std::exp(s.log_step[tau_scale_step]) * rng.normal(), c = std::exp(log_c);
-  LogRatio ratio{.params_prior = prior.log_hyperprior(h.a_tau, c * h.g_tau) - prior.log_hyperprior(h.a_tau, h.g_tau),
+  LogRatio ratio{.params_prior = prior.log_kernel(h.a_tau, c * h.g_tau) - prior.log_kernel(h.a_tau, h.g_tau),
                  .log_jacobian = (1.0 + s.leaves.size()) * log_c};
   for (const Leaf& leaf : s.leaves) {
     const double tau2 = leaf.params.tau2;
@@ -132,7 +137,7 @@ void draw_tau2_hyper(Layer& s, const Spec& spec, const Tempo& tempo, Counts& cou
   if (!spec.leaf.tau2_random) return;
   Hyper& h = s.hyper;
   auto log_target = [&](double a, double g) {
-    double sum = spec.tau2.log_hyperprior(a, g);
+    double sum = spec.tau2.log_kernel(a, g);
     for (const Leaf& leaf : s.leaves) sum += log_inverse_gamma(leaf.params.tau2, a, g);
     return sum;
   };

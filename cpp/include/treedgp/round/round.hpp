@@ -48,14 +48,14 @@ void move_leaves(Layer& layer, const Problem& problem, Workspace& ws, const Temp
   const int nugget_moves = prior.nugget.fixed() ? 0 : tempo.nugget_moves;
   if (range_moves + nugget_moves == 0 && !prior.sigma2_explicit) return;
   for (int i = 0; i < static_cast<int>(layer.leaves.size()); ++i) {
-    double now = log_marginal(problem, layer.leaves[i], layer.hyper);
+    double now = log_fit(problem, layer.leaves[i], layer.hyper);
     auto decide = [&](LeafProposal&& next, Step step) {
       const bool accepted = accept(next.ratio, tempo.anneal, rng);
       if (accepted) {
         std::swap(layer.leaves[i], next.leaf);
-        now = next.log_marginal;
+        now = next.log_fit;
       }
-      ws.recycle(std::move(next.leaf.basis));
+      ws.recycle(std::move(next.leaf));
       counts.steps[step].add(accepted);
       if (next.walked) tempo.adapt(layer.log_step[step], accepted);
     };
@@ -63,7 +63,7 @@ void move_leaves(Layer& layer, const Problem& problem, Workspace& ws, const Temp
     for (int t = 0; t < nugget_moves; ++t) decide(propose_nugget(layer, problem, ws, i, now, rng), nugget_step);
     if (!prior.sigma2_explicit) continue;
     decide(propose_sigma2(layer, problem, ws, i, now, rng), sigma2_step);
-    if (prior.tau2_random) decide(propose_tau2(layer, problem, i, now, rng), tau2_step);
+    if (prior.tau2_random) decide(propose_tau2(layer, problem, ws, i, now, rng), tau2_step);
   }
 }
 
@@ -73,13 +73,14 @@ template <class Rng>
 void draw_coefficients(Layer& s, const Problem& problem, Workspace& ws, const Tempo& tempo, Counts& counts, Rng& rng) {
   const Spec& spec = problem.spec;
   scale_tau2(s, problem, tempo, counts, rng);
-  std::vector<CoefficientPosterior> posts;
-  for (const Leaf& leaf : s.leaves) {
-    posts.push_back(coefficient_posterior(leaf.data, leaf.params.tau2, spec.coefficients, s.hyper));
-    if (!posts.back().ok) throw std::runtime_error("a leaf's coefficients have no posterior: numbers out of range");
+  ws.posts.resize(s.leaves.size());
+  for (std::size_t i = 0; i < s.leaves.size(); ++i) {
+    const Leaf& leaf = s.leaves[i];
+    coefficient_posterior(leaf.data, leaf.params.tau2, spec.coefficients, s.hyper, ws.posts[i]);
+    if (!ws.posts[i].ok) throw std::runtime_error("a leaf's coefficients have no posterior: numbers out of range");
   }
-  draw_noise_hyper(s, posts, spec, tempo, counts, rng);
-  for (std::size_t i = 0; i < posts.size(); ++i) draw_leaf(s.leaves[i], posts[i], spec, s.hyper, rng);
+  draw_noise_hyper(s, ws.posts, spec, tempo, counts, rng);
+  for (std::size_t i = 0; i < s.leaves.size(); ++i) draw_leaf(s.leaves[i], ws.posts[i], spec, s.hyper, rng);
   if (spec.coefficients == CoefficientKind::hierarchical && !(draw_beta0(s, rng) && draw_w(s, rng)))
     ++ws.failed_factorisations;
   draw_tau2_hyper(s, spec, tempo, counts, rng);

@@ -15,6 +15,18 @@ struct Leaf {
   Vector beta;  // (m), empty until drawn after the tree moves of a round
 };
 
+// Scratch memory of one chain.
+struct Workspace : KernelWorkspace {
+  Leaf spare;                               // as spare_basis
+  std::vector<CoefficientPosterior> posts;  // by leaf
+
+  void recycle(Leaf&& dropped) {
+    if (dropped.basis.use_count() == 1) spare_basis = std::const_pointer_cast<Basis>(std::move(dropped.basis));
+    spare = std::move(dropped);
+    spare.beta.clear();
+  }
+};
+
 enum Step {
   range_step, nugget_step, sigma2_step, tau2_step, latent_scale_step,
   a_sigma_step, g_sigma_step, a_tau_step, g_tau_step, tau_scale_step, n_steps
@@ -37,21 +49,28 @@ struct State {
 // A whole chain: one tree, but for classes that have one each.
 using Trees = std::vector<State>;
 
+// What follows from a leaf's region and parameters.
+inline void fit_basis(Leaf& leaf, const Problem& problem, const Layer& layer, Workspace& ws) {
+  leaf.basis = make_basis(problem.data, layer.response, leaf.region->rows, leaf.params, ws);
+}
+inline void fit_data(Leaf& leaf, const Problem& problem, const Layer& layer, Workspace& ws) {
+  whiten(problem.data, layer.response, leaf.region->rows, leaf.params, *leaf.basis, ws, leaf.data);
+}
+
 inline Leaf fit_leaf(const Problem& problem, const Layer& layer, Workspace& ws, RegionPtr region, LeafParams params) {
   Leaf leaf;
-  leaf.basis = make_basis(problem.data, layer.response, region->rows, params, ws);
-  leaf.data = whiten(problem.data, layer.response, region->rows, params, *leaf.basis, ws);
   leaf.region = std::move(region);
   leaf.params = std::move(params);
+  fit_basis(leaf, problem, layer, ws);
+  fit_data(leaf, problem, layer, ws);
   return leaf;
 }
 
 // Every leaf anew, after the response has changed. K* does not depend on it.
 inline void refit(Layer& layer, const Problem& problem, Workspace& ws) {
   for (Leaf& leaf : layer.leaves) {
-    const auto& rows = leaf.region->rows;
-    if (leaf.params.linear()) leaf.basis = make_basis(problem.data, layer.response, rows, leaf.params, ws);
-    leaf.data = whiten(problem.data, layer.response, rows, leaf.params, *leaf.basis, ws);
+    if (leaf.params.linear()) fit_basis(leaf, problem, layer, ws);
+    fit_data(leaf, problem, layer, ws);
   }
 }
 
@@ -63,6 +82,13 @@ inline double log_marginal(const Problem& problem, const Leaf& leaf, const Hyper
   if (spec.leaf.sigma2_explicit)
     return log_marginal_given(leaf.data, leaf.params.sigma2, leaf.params.tau2, spec.coefficients, hyper);
   return log_marginal(leaf.data, leaf.params.tau2, spec.coefficients, hyper);
+}
+
+// The same up to a constant of the leaf's rows: what moves within a leaf need.
+inline double log_fit(const Problem& problem, const Leaf& leaf, const Hyper& hyper) {
+  const Spec& spec = problem.spec;
+  if (spec.leaf.sigma2_explicit) return log_marginal(problem, leaf, hyper);
+  return log_fit(leaf.data, leaf.params.tau2, spec.coefficients, hyper);
 }
 
 inline double log_marginals(const Problem& problem, std::span<const Leaf> leaves, const Hyper& hyper) {
