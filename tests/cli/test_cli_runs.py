@@ -133,7 +133,7 @@ def test_the_demonstration_ends_well_with_or_without_a_report(folder, run, monke
     monkeypatch.setattr(demo, "_model", lambda seed: treedgp.TreedGPClassifier(random_state=seed, **settings))
     result = run("demo", "-o", "demo.html")
     assert result.exit_code == 0
-    assert "The most probable tree of class survives" in result.stdout
+    assert "The most probable tree of class struggles" in result.stdout
     assert "Convergence" in result.stdout
     assert "of 300 new plants" in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= 80
