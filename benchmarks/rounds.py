@@ -41,7 +41,7 @@ def theirs(task: Task, tune: int, rounds: int) -> tuple[float, str]:
 def main() -> None:
     plan = [(exp2d(), 2000, 20000), (motorcycle(), 2000, 10000), (friedman(), 2000, 3000)]
     for n in (20, 50, 100, 200, 400, 800):
-        plan.append((one_leaf(n), 50, max(60, min(20000, int(4e9 / n**3)))))
+        plan.append((one_leaf(n), 50, max(60, min(100_000, int(4e9 / n**3)))))
     peer, rows = has_tgp(), []
     version = "R tgp is not installed: ours alone (apt-get install r-cran-tgp libopenblas0-serial)"
     for task, tune, rounds in plan:
