@@ -34,14 +34,17 @@ def fit_and_score(model: Any, X: Any, y: np.ndarray, new_X: Any, new_y: np.ndarr
     began = time.process_time()
     proba = model.fit(X, y).predict_proba(new_X)
     cpu = time.process_time() - began
-    classes = np.asarray(model.classes_)
+    return score(np.asarray(model.classes_), proba, new_y) | {"cpu": cpu}
+
+
+def score(classes: np.ndarray, proba: np.ndarray, new_y: np.ndarray) -> dict[str, float]:
+    """Of probabilities (row, class) at rows with labels `new_y`."""
     hits = new_y[:, np.newaxis] == classes
     return {
         "error": 100 * float(np.mean(classes[proba.argmax(axis=1)] != new_y)),
         "log_loss": float(log_loss(new_y, proba, labels=classes)),
         # Half the sum over classes: with two classes it is the usual score of one of them.
         "brier": float(np.mean(np.sum((proba - hits) ** 2, axis=1)) / 2),
-        "cpu": cpu,
     }
 
 

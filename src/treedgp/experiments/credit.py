@@ -106,10 +106,8 @@ def split(X: pd.DataFrame, y: np.ndarray, fold: int) -> tuple[np.ndarray, np.nda
 
 
 def with_bits(X: pd.DataFrame) -> pd.DataFrame:
-    """The paper's 47 columns: 6 numbers, then a 0/1 column for each declared level; none is 1 where it misses."""
-    numeric = X.select_dtypes("number")
-    bits = pd.get_dummies(X.select_dtypes("category"), prefix_sep="=", dtype=float)
-    return pd.concat([numeric, bits], axis=1)
+    """Numbers first, then a 0/1 column for each declared level, none of them 1 where it misses: the paper's 47."""
+    return pd.get_dummies(X, columns=list(X.select_dtypes("category")), prefix_sep="=", dtype=float)
 
 
 def report(results: Results, settings: Settings) -> list[str]:

@@ -29,13 +29,14 @@ def peer_version() -> str:
     return f"scikit-learn={version('scikit-learn')}"
 
 
-def _gpr(seed: int) -> Any:
-    kernel = ConstantKernel() * RBF(np.ones(13), (1e-2, 1e3)) + WhiteKernel()
-    return GaussianProcessRegressor(kernel, normalize_y=True, random_state=seed)
+def gpr(columns: int, seed: int, restarts: int = 0) -> Any:
+    """One length scale a column, and noise."""
+    kernel = ConstantKernel() * RBF(np.ones(columns), (1e-2, 1e3)) + WhiteKernel()
+    return GaussianProcessRegressor(kernel, normalize_y=True, n_restarts_optimizer=restarts, random_state=seed)
 
 
 REGRESSORS: dict[str, Callable[[int], Any]] = {
-    "gpr": _gpr,
+    "gpr": lambda seed: gpr(13, seed),
     "hist_gb": lambda seed: HistGradientBoostingRegressor(random_state=seed),
     "forest": lambda seed: RandomForestRegressor(500, random_state=seed),
 }
