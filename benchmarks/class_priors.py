@@ -111,8 +111,8 @@ def main() -> None:
         "class_priors",
         "Priors of the classifier",
         [
-            f"Mean over {len(losses)} data sets, {SPLITS} splits of each, of the log loss on rows held out, less that of "
-            f"the best setting for the set ({RUN}). The standard error is over data sets.",
+            f"Mean over {len(losses)} data sets, {SPLITS} splits of each, of the log loss on rows held out, less that "
+            f"of the best setting for the set ({RUN}). The standard error is over data sets.",
             table(overall.reset_index()),
             "Each set: log loss by (amplitude, nugget rate).",
             table(best.reset_index()),

@@ -90,8 +90,8 @@ def main() -> None:
         f"Sets of {CHAINS} chains of {TUNE} + {ROUNDS} rounds (without annealing {10 * TUNE} + {ROUNDS}), of which "
         f"every {THIN}th is kept; CPU of all rounds counts, tuning included. tgp with its defaults, {TUNE} + "
         f"{TGP_ROUNDS} rounds, every second kept, CPU of the whole fit with traces at the five probes. Medians over "
-        "sets. Its log posterior is of the sampled beta and sigma2, ours integrates them out. Where the median R-hat of "
-        "a side exceeds 1.1 its effective sizes are called unreliable."
+        "sets. Its log posterior is of the sampled beta and sigma2, ours integrates them out. Where the median R-hat "
+        "of a side exceeds 1.1 its effective sizes are called unreliable."
     )
     write("mixing", "Effective samples per CPU second", [machine(version), note, *parts])
 
