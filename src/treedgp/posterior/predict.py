@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 import treedgp._core as _core
 from treedgp.errors import DataError
@@ -142,7 +142,9 @@ def mixture_quantile(mu: Floats, sd: Floats, level: float, tolerance: float = 1e
     spread = _spread(mu, sd)
     narrowest = spread.min(axis=0)
     low, high = (mu - 40 * spread).min(axis=0), (mu + 40 * spread).max(axis=0)
-    x = np.quantile(mu, level, axis=0)
+    x = np.quantile(mu, level, axis=0) + ndtri(level) * np.median(spread, axis=0)
+    x = np.clip(x, low, high)
+    found, left = np.empty_like(x), np.arange(len(x))
     for _ in range(200):
         u = (x - mu) / spread
         excess = ndtr(u).mean(axis=0) - level
@@ -151,11 +153,15 @@ def mixture_quantile(mu: Floats, sd: Floats, level: float, tolerance: float = 1e
         newton = x - excess / np.maximum(density, 1e-300)
         inside = (newton > low) & (newton < high)
         step = np.where(excess == 0, x, np.where(inside, newton, 0.5 * (low + high)))
-        moved = np.abs(step - x)
+        going = np.abs(step - x) > np.maximum(tolerance * narrowest, 4 * np.finfo(float).eps * np.abs(step))
         x = step
-        if (moved <= np.maximum(tolerance * narrowest, 4 * np.finfo(float).eps * np.abs(x))).all():
+        found[left] = x
+        if not going.any():
             break
-    return x
+        if going.mean() < 0.75:  # a few columns may take many steps
+            mu, spread = mu[:, going], spread[:, going]
+            x, low, high, narrowest, left = (each[going] for each in (x, low, high, narrowest, left))
+    return found
 
 
 def _spread(mu: Floats, sd: Floats) -> Floats:
