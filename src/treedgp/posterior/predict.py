@@ -142,9 +142,9 @@ def mixture_quantile(mu: Floats, sd: Floats, level: float, tolerance: float = 1e
     spread = _spread(mu, sd)
     narrowest = spread.min(axis=0)
     low, high = (mu - 40 * spread).min(axis=0), (mu + 40 * spread).max(axis=0)
-    x = np.quantile(mu, level, axis=0) + ndtri(level) * np.median(spread, axis=0)
-    x = np.clip(x, low, high)
-    found, left = np.empty_like(x), np.arange(len(x))
+    x = np.clip(np.quantile(mu, level, axis=0) + ndtri(level) * np.median(spread, axis=0), low, high)
+    found: Floats = np.empty(len(x))
+    left = np.arange(len(x))
     for _ in range(200):
         u = (x - mu) / spread
         excess = ndtr(u).mean(axis=0) - level
