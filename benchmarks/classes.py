@@ -18,26 +18,17 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
 
 from treedgp import TreedGPClassifier, datasets
+from treedgp.experiments.exp2d import Design, load_design
 from treedgp.posterior.diagnostics import ess_bulk, rhat
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 SEEDS = range(1, 6)
 
 
-def exp2d() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Training and test rows with their labels."""
-    grid = datasets.make_exp2d_classes(n=None)
+def exp2d(every: int = 1) -> Design:
+    """Tested on every so many-th of the other points of the grid."""
     file = SHARED / "exp2d_train_dopt.csv"
-    if file.exists():
-        design = pd.read_csv(file)[["x1", "x2"]].to_numpy()
-        distance = np.abs(grid.X[:, None, :] - design[None]).max(axis=2)
-        chosen = distance.argmin(axis=0)
-    else:
-        from treedgp.design import maximum_entropy
-
-        chosen = maximum_entropy(400, grid.X, random_state=0)
-    rest = np.setdiff1d(np.arange(len(grid.X)), chosen)
-    return grid.X[chosen], grid.y[chosen], grid.X[rest], grid.y[rest]
+    return load_design(file if file.exists() else None, every)
 
 
 def credit() -> tuple[pd.DataFrame, np.ndarray] | None:
@@ -79,16 +70,16 @@ def samplers(task: str, X: Any, y: np.ndarray, rounds: int) -> list[dict[str, An
 
 
 def exp2d_table() -> pd.DataFrame:
-    X, y, X_test, y_test = exp2d()
+    design = exp2d()
     rows = []
     for seed in SEEDS:
-        model, seconds = fitted(X, y, random_state=seed)
-        p = model.posterior_.predictor.thinned(1000).shares(X_test)[0]
+        model, seconds = fitted(design.X.to_numpy(), design.y, random_state=seed)
+        p = model.posterior_.predictor.thinned(1000).shares(design.test_X.to_numpy())[0]
         rows.append(
             {
                 "seed": seed,
-                "error %": round(100 * float((model.classes_[p.argmax(axis=1)] != y_test).mean()), 2),
-                "log loss": round(log_loss(y_test, p), 4),
+                "error %": round(100 * float((model.classes_[p.argmax(axis=1)] != design.test_y).mean()), 2),
+                "log loss": round(log_loss(design.test_y, p), 4),
                 "CPU s, fit": round(seconds, 1),
                 "R-hat log posterior": round(rhat(model.posterior_.log_posterior), 3),
             }
@@ -117,8 +108,8 @@ def credit_table(X: pd.DataFrame, y: np.ndarray) -> pd.DataFrame:
 
 
 def main() -> None:
-    X, y, _, _ = exp2d()
-    rows = samplers("exp2d classes, n = 400", X, y, 250)
+    design = exp2d()
+    rows = samplers("exp2d classes, n = 400", design.X, design.y, 250)
     parts = ["## 2-d exponential classes, tested on the other points of the grid", table(exp2d_table())]
     data = credit()
     if data is None:

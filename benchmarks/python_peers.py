@@ -9,9 +9,9 @@ from importlib.metadata import version
 from typing import Any
 
 import bart
+import classes
 import numpy as np
 import pandas as pd
-from classes import SHARED
 from python_models import FEW, FOLDS, LEVEL, RESTARTS, TREES, Row, classifiers, regressors
 from report import machine, table, write
 from threadpoolctl import threadpool_limits
@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 from treedgp.datasets import make_exp2d, make_friedman_categorical, make_mixed_classes
 from treedgp.experiments import credit
 from treedgp.experiments.classify import score
-from treedgp.experiments.exp2d import N_DESIGN, load_design
+from treedgp.experiments.exp2d import N_DESIGN
 from treedgp.experiments.friedman import CATEGORY, N_TEST, N_TRAIN, TEST_SEEDS
 
 SEEDS = (1, 2, 3)  # of data and models; of the folds of credit
@@ -74,13 +74,12 @@ def mixed(seed: int) -> Split:
 
 
 def exp2d_classes(seed: int) -> Split:
-    file = SHARED / "exp2d_train_dopt.csv"
-    design = load_design(file if file.exists() else None, EVERY)
+    design = classes.exp2d(EVERY)
     return design.X, design.y, design.test_X, design.test_y
 
 
 def credit_fold(fold: int) -> Split:
-    X, y = credit.load(SHARED / "crx.data")
+    X, y = credit.load(classes.SHARED / "crx.data")
     train, test, frame = credit.split(X, y, fold)
     return frame.iloc[train], y[train], frame.iloc[test], y[test]
 
@@ -129,7 +128,7 @@ def tables() -> list[str]:
     parts += classification(f"Plants of three classes, n = {N_MIXED}, {N_TEST} new rows, two categories", mixed)
     title = f"2-d exponential classes, n = {N_DESIGN}, tested on every {EVERY}th other point (seeds of the model)"
     parts += classification(title, exp2d_classes)
-    if not (SHARED / "crx.data").exists():
+    if not (classes.SHARED / "crx.data").exists():
         return [*parts, "Credit approval: its file is not here."]
     title = f"Credit approval, folds {', '.join(map(str, SEEDS))} of a 10-fold cross-validation"
     return parts + classification(title, credit_fold, input_scaling="quantile")
