@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 from report import machine, table, write
 from sklearn.metrics import log_loss
-from sklearn.model_selection import StratifiedKFold
 
-from treedgp import TreedGPClassifier, datasets
+from treedgp import TreedGPClassifier
+from treedgp.experiments.credit import FOLDS, load, split
 from treedgp.experiments.exp2d import Design, load_design
 from treedgp.posterior.diagnostics import ess_bulk, rhat
 
@@ -33,10 +33,7 @@ def exp2d(every: int = 1) -> Design:
 
 def credit() -> tuple[pd.DataFrame, np.ndarray] | None:
     file = SHARED / "crx.data"
-    if not file.exists():
-        return None
-    data = datasets.load_credit_approval(file)
-    return data.X.fillna(data.X.median(numeric_only=True)), np.asarray(data.y)
+    return load(file) if file.exists() else None
 
 
 def fitted(X: Any, y: np.ndarray, **settings: Any) -> tuple[TreedGPClassifier, float]:
@@ -90,9 +87,10 @@ def exp2d_table() -> pd.DataFrame:
 
 def credit_table(X: pd.DataFrame, y: np.ndarray) -> pd.DataFrame:
     rows = []
-    for fold, (train, test) in enumerate(StratifiedKFold(10, shuffle=True, random_state=0).split(X, y)):
-        model, seconds = fitted(X.iloc[train], y[train], random_state=fold, input_scaling="quantile")
-        p = model.predict_proba(X.iloc[test])
+    for fold in range(1, FOLDS + 1):
+        train, test, filled = split(X, y, fold)
+        model, seconds = fitted(filled.iloc[train], y[train], random_state=fold, input_scaling="quantile")
+        p = model.predict_proba(filled.iloc[test])
         rows.append(
             {
                 "fold": fold,
@@ -115,7 +113,8 @@ def main() -> None:
     if data is None:
         parts.append("Credit approval: its file is not here.")
     else:
-        rows += samplers("credit, n = 690", *data, 150)
+        X, y = data
+        rows += samplers("credit, n = 690", X.fillna(X.median(numeric_only=True)), y, 150)
         parts += ["## Credit approval, ten folds, every column as given", table(credit_table(*data))]
     frame = pd.DataFrame(rows)
     ess = frame.round({"ESS/s log posterior": 2, "R-hat": 3, "ESS/s p(class), median": 2, "R-hat, largest": 3})

@@ -1,4 +1,4 @@
-// A chain's state as arrays: a single draw of each layer, and its random-walk scales.
+// A chain's state as arrays: a single draw of each layer, and what it has learned: its random-walk scales and sites.
 #pragma once
 #include "arrays.hpp"
 
@@ -11,7 +11,12 @@ inline nb::list state_to_list(const Trees& trees, const Problem& problem) {
   const auto layers = latents(trees);
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const auto& steps = layers[i]->log_step;
-    nb::cast<nb::dict>(out[i])["log_step"] = to_numpy(std::vector<double>(steps.begin(), steps.end()), {n_steps});
+    nb::dict layer = nb::cast<nb::dict>(out[i]);
+    layer["log_step"] = to_numpy(std::vector<double>(steps.begin(), steps.end()), {n_steps});
+    if (layers[i]->sites.empty()) continue;
+    std::vector<double> sites;
+    for (const Site& site : layers[i]->sites) sites.insert(sites.end(), {site.precision, site.shift});
+    layer["site"] = to_numpy(std::move(sites), {layers[i]->sites.size(), std::size_t{2}});
   }
   return out;
 }
@@ -24,6 +29,14 @@ class StateIn {
     for (std::size_t i = 0; i < draws_.size(); ++i) {
       check(draws_.views[i]);
       std::copy_n(draws_.layer(i).shaped<double>("log_step", {n_steps}), n_steps, log_steps_.emplace_back().begin());
+      auto& sites = sites_.emplace_back(problem.classes.n_latents() ? problem.data.n : 0);
+      if (sites.empty()) continue;
+      const double* values = draws_.layer(i).shaped<double>("site", {sites.size(), std::size_t{2}});
+      for (std::size_t row = 0; row < sites.size(); ++row) {
+        sites[row] = {values[2 * row], values[2 * row + 1]};
+        if (!(sites[row].precision > 0) || !std::isfinite(sites[row].precision + sites[row].shift))
+          throw std::invalid_argument("state: 'site' must be finite, its precisions positive");
+      }
     }
   }
 
@@ -32,7 +45,10 @@ class StateIn {
     Trees trees = restore_trees(problem, draws_.views, 0, ws);
     std::size_t at = 0;
     for (State& s : trees)
-      for (Layer& layer : s.layers) layer.log_step = log_steps_[at++];
+      for (Layer& layer : s.layers) {
+        layer.log_step = log_steps_[at];
+        layer.sites = sites_[at++];
+      }
     return trees;
   }
 
@@ -57,6 +73,7 @@ class StateIn {
 
   LayersIn draws_;
   std::vector<std::array<double, n_steps>> log_steps_;
+  std::vector<std::vector<Site>> sites_;
 };
 
 }  // namespace treedgp::bind

@@ -1,6 +1,7 @@
 // The pieces of the latent samplers and of class prediction, one by one.
 #include "../bind/problem.hpp"
 #include "../bind/state.hpp"
+#include "treedgp/latent/ellipses.hpp"
 #include "treedgp/predict/classes.hpp"
 
 namespace treedgp::testing {
@@ -27,11 +28,41 @@ nb::object draw_latents(const Problem& problem, const nb::list& state, int turn,
   rng.start_round(0);
   std::vector<double> out;
   for (std::size_t i = 0; i < draws; ++i) {
-    layer.response = response;
-    draw_latent(layer, problem, ws, rng);
+    for (const Leaf& leaf : layer.leaves) {
+      factor_prior(leaf, ws);
+      draw_latent(layer, leaf, response, problem, ws, rng);
+    }
     out.insert(out.end(), layer.response.z.begin(), layer.response.z.end());
   }
   return to_numpy(std::move(out), {draws, n});
+}
+
+// (draws, n): the latents of class `turn` after each of `draws` slides on ellipses, everything else as it stands.
+nb::object slide(const Problem& problem, const nb::list& state, int turn, std::uint64_t seed, std::size_t draws) {
+  Trees trees = StateIn(state, problem).restore(problem);
+  Layer& layer = layer_of(trees, turn);
+  const auto layers = latents(trees);
+  Workspace ws;
+  Random rng(seed, 0);
+  rng.start_round(0);
+  std::vector<double> out;
+  for (std::size_t i = 0; i < draws; ++i) {
+    for (const Leaf& leaf : layer.leaves) {
+      factor_prior(leaf, ws);
+      slide_latents(layer, leaf, turn, layers, problem, ws, rng);
+    }
+    out.insert(out.end(), layer.response.z.begin(), layer.response.z.end());
+  }
+  return to_numpy(std::move(out), {draws, layer.response.z.size()});
+}
+
+// The state after the sites of class `turn` have learned once.
+nb::list learn(const Problem& problem, const nb::list& state, int turn, double gain) {
+  Trees trees = StateIn(state, problem).restore(problem);
+  Layer& layer = layer_of(trees, turn);
+  Workspace ws;
+  for (const Leaf& leaf : layer.leaves) learn_sites(layer, leaf, turn, latents(trees), problem, gain, ws);
+  return state_to_list(trees, problem);
 }
 
 // Of leaf `index` of class `turn`: Q (rows, rows), and r = Q (f - F beta0), at once and as a sum of single changes.
@@ -42,7 +73,7 @@ nb::tuple latent_precision(const Problem& problem, const nb::list& state, int tu
   const auto& rows = leaf.region->rows;
   const std::size_t n = rows.size();
   Workspace ws;
-  LeafPrecision precision(problem, leaf, layer.hyper, ws);
+  LeafPrecision precision(problem, leaf, {}, layer.hyper, ws);
   std::vector<double> q(n * n), at_once(n), by_changes(n);
   Vector v(n);
   for (std::size_t i = 0; i < n; ++i) {
@@ -83,6 +114,8 @@ nb::object shares(const In<double>& mean, const In<double>& var, const In<double
 void bind_latent(nanobind::module_& m) {
   using namespace treedgp::testing;
   m.def("draw_latents", &draw_latents, nb::arg("problem"), nb::arg("state"), nb::arg("turn"), nb::arg("y"), nb::arg("noise"), nb::arg("seed"), nb::arg("draws"));
+  m.def("slide_latents", &slide, nb::arg("problem"), nb::arg("state"), nb::arg("turn"), nb::arg("seed"), nb::arg("draws"));
+  m.def("learn_sites", &learn, nb::arg("problem"), nb::arg("state"), nb::arg("turn"), nb::arg("gain"));
   m.def("latent_precision", &latent_precision, nb::arg("problem"), nb::arg("state"), nb::arg("turn"), nb::arg("index") = 0);
   m.def("log_label", &log_label_of, nb::arg("problem"), nb::arg("state"), nb::arg("turn"), nb::arg("f"));
   m.def("class_shares", &shares, nb::arg("mean"), nb::arg("var"), nb::arg("nodes"));

@@ -122,10 +122,10 @@ void redraw_response(Layer& s, const Problem& problem, Workspace& ws, Random& rn
     const auto& ops = kernel::ops(n);
     const int np = kernel::panel_rows(n, ops.width);
     const bool linear = leaf.params.linear();
-    if (!linear) factor_leaf(leaf, {}, n, nullptr, 0, ws);
+    factor_prior(leaf, ws);
     Vector e(np), product(np);
     for (int i = 0; i < n; ++i) e[i] = rng.normal() * std::sqrt(leaf.params.sigma2);
-    if (!linear) kernel::multiply_lower(ws.factor.data(), ops.width, np, e.data(), product.data());
+    if (!linear) kernel::multiply_lower(ws.prior_factor.data(), ops.width, np, e.data(), product.data());
     for (int i = 0; i < n; ++i) {
       double z = linear ? std::sqrt(1 + leaf.params.g) * e[i] : product[i];
       for (int j = 0; j < problem.data.m(); ++j) z += problem.data.design(rows[i], j) * leaf.beta[j];

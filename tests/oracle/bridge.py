@@ -71,12 +71,21 @@ def core_classes(model):
     return classes
 
 
+def latent_arrays(f):
+    """A latent as the core's arrays, with sites at random: the sampler is right with any."""
+    n, rng = len(f), np.random.default_rng(len(f))
+    return {
+        "latent": np.array(f, dtype=float)[None],
+        "site": np.column_stack([np.exp(rng.normal(size=n)), rng.normal(size=n)]),
+    }
+
+
 def core_trees(model, trees, beta=None):
     """The oracle's ClassStates, one for each tree, as the core's chain: a dict for each layer."""
     layers = [(s.tree, layer) for s in trees for layer in s.layers]
     return [
         core_layer(State(tree, layer.params, layer.hyper), [p.sigma2 for p in layer.params], beta)
-        | ({} if model.kind == "counts" else {"latent": np.array(layer.f, dtype=float)[None]})
+        | ({} if model.kind == "counts" else latent_arrays(layer.f))
         for tree, layer in layers
     ]
 

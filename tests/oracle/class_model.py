@@ -10,7 +10,7 @@ import numpy as np
 
 from treedgp import _core
 
-from .bridge import oracle_layer, preorder, scalar_prior
+from .bridge import latent_arrays, oracle_layer, preorder, scalar_prior
 from .leaf import Hyper, correlation, design
 from .rules import draw_tree, leaf_rows
 from .simulate import Draw, draw_ig, draw_normal, draw_params, draw_response
@@ -199,9 +199,8 @@ def core_layer(layer, log_step):
         "beta0": np.array(hyper.beta0, dtype=float)[None],
         "w_inv": np.array([[hyper.W_inv[i, j] for j in range(m) for i in range(j, m)]], dtype=float),
         "hyper": np.array([[hyper.a_s, hyper.g_s, hyper.a_t, hyper.g_t]], dtype=float),
-        "latent": np.array(layer.y, dtype=float)[None],
         "log_step": log_step,
-    }
+    } | latent_arrays(layer.y)
 
 
 def core_state(problem, draw):

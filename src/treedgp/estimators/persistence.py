@@ -177,6 +177,8 @@ def _rebuild(meta: dict[str, Any], arrays: Arrays) -> tuple[TreedGPEstimator, Se
     n_latents = len(y) if problem.n_latents else None
     for state in states:
         for layer_state in state:
+            if n_latents is not None:  # files written before chains had sites
+                layer_state.setdefault("site", np.tile([1e-4, 0.0], (n_latents, 1)))
             check_state(layer_state, *model, categorical, n_latents)
     run = Run.start(problem, [Chain(seed, i, round_, state) for i, state in enumerate(states)])
     session = Session(problem, schema, X, y, labels, seed, str(meta["isa"]), run)

@@ -69,9 +69,13 @@ def check_state(
     categorical: Sequence[bool] | None = None,
     n_latents: int | None = None,
 ) -> None:
-    """The same for where a chain stands: one draw, and the scales of its random walks."""
+    """The same for where a chain stands: one draw, and what it has learned."""
     _numbers(arrays, "log_step", (len(STEPS),))
-    draw = {name: values for name, values in arrays.items() if name != "log_step"}
+    learned = ["log_step"]
+    if n_latents is not None:
+        _require_all("site", _numbers(arrays, "site", (n_latents, 2))[:, 0] > 0, "have positive precisions")
+        learned.append("site")
+    draw = {name: values for name, values in arrays.items() if name not in learned}
     check_draws(draw, n_range, m, sizes, 1, categorical, n_latents)
 
 

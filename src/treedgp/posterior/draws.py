@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 Arrays = dict[str, NDArray[Any]]
 
 BY_NODE = ("column", "cut")
+LEARNED = ("log_step", "site")  # by a chain in tuning: in its state, not in its draws
 BY_LEAF = ("range", "gp", "nugget", "sigma2", "tau2", "beta")
 
 
 def concatenate(chunks: list[Arrays]) -> Arrays:
     """Consecutive stretches of draws as one."""
-    out = {
-        name: np.concatenate([c[name] for c in chunks]) for name in chunks[0] if name not in ("node_start", "log_step")
-    }
+    names = [name for name in chunks[0] if name not in ("node_start", *LEARNED)]
+    out = {name: np.concatenate([c[name] for c in chunks]) for name in names}
     sizes = np.concatenate([np.diff(c["node_start"]) for c in chunks])
     out["node_start"] = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     return out

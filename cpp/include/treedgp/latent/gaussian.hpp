@@ -3,6 +3,7 @@
 //   f = u + C (C + nu)^-1 (y - u - e) = y - e - (nu / sigma2) x,   (K + nu / sigma2 + tau2 F W F') x = y - u - e
 // has the law of f | y, beta integrated out.
 #pragma once
+#include <numeric>
 #include <stdexcept>
 
 #include "treedgp/kernel/triangle.hpp"
@@ -10,19 +11,35 @@
 
 namespace treedgp {
 
-// Factor of the leaf's K, with the noise of `response`, into ws.factor; extra rows as the kernel wants them.
-inline void factor_leaf(const Leaf& leaf, const Response& response, int n, double* extra, int panels, Workspace& ws) {
+// Factor of the leaf's K, with the noise of `response`; extra rows as the kernel wants them.
+inline void factor_leaf(const Leaf& leaf, const Response& response, double* extra, int panels, Workspace& ws,
+                        kernel::Buffer& factor) {
+  const int n = static_cast<int>(leaf.region->rows.size());
   const auto& ops = kernel::ops(n);
   const int np = kernel::panel_rows(n, ops.width);
   fill_noise(response, leaf.region->rows, np, leaf.params, ws);
-  ws.factor.reserve(kernel::triangle_size(np, ops.width));
-  if (std::isnan(ops.factor(leaf.basis->kstar.data(), ws.noise.data(), np, ws.factor.data(), extra, panels)))
+  factor.reserve(kernel::triangle_size(np, ops.width));
+  if (std::isnan(ops.factor(leaf.basis->kstar.data(), ws.noise.data(), np, factor.data(), extra, panels)))
     throw std::runtime_error("the correlation matrix of a leaf does not factorise");
 }
 
-// u ~ N(F beta0, sigma2 (K + tau2 F W F')) at the leaf's rows.
+// What draws from the prior of a leaf's latent need.
+inline void factor_prior(const Leaf& leaf, Workspace& ws) {
+  if (!leaf.params.linear()) factor_leaf(leaf, {}, nullptr, 0, ws, ws.prior_factor);
+}
+
+// F beta0 at the leaf's rows.
+inline Vector prior_mean(const Problem& problem, const Leaf& leaf, const Hyper& h) {
+  const auto& rows = leaf.region->rows;
+  Vector mean(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    for (int j = 0; j < problem.data.m(); ++j) mean[i] += problem.data.design(rows[i], j) * h.beta0[j];
+  return mean;
+}
+
+// u ~ N(F beta0, sigma2 (K + tau2 F W F')) at the leaf's rows, after factor_prior().
 template <class Rng>
-Vector draw_prior_latent(const Problem& problem, const Leaf& leaf, const Hyper& h, Workspace& ws, Rng& rng) {
+Vector draw_prior_latent(const Problem& problem, const Leaf& leaf, const Hyper& h, const Workspace& ws, Rng& rng) {
   const auto& rows = leaf.region->rows;
   const int n = static_cast<int>(rows.size()), m = problem.data.m();
   const double sigma = std::sqrt(leaf.params.sigma2);
@@ -35,10 +52,9 @@ Vector draw_prior_latent(const Problem& problem, const Leaf& leaf, const Hyper& 
     for (double& v : u) v = std::sqrt(1 + leaf.params.g) * rng.normal();
   } else {
     const int W = kernel::ops(n).width, np = kernel::panel_rows(n, W);
-    factor_leaf(leaf, {}, n, nullptr, 0, ws);
     Vector e(np), product(np);
     for (int i = 0; i < n; ++i) e[i] = rng.normal();
-    kernel::multiply_lower(ws.factor.data(), W, np, e.data(), product.data());
+    kernel::multiply_lower(ws.prior_factor.data(), W, np, e.data(), product.data());
     std::copy_n(product.begin(), n, u.begin());
   }
   for (int i = 0; i < n; ++i) {
@@ -48,70 +64,82 @@ Vector draw_prior_latent(const Problem& problem, const Leaf& leaf, const Hyper& 
   return u;
 }
 
-// x of (K + nu / sigma2 + tau2 F W F') x = r, by the inverse of its first two terms and a correction of rank m.
-inline Vector solve_noisy(const Problem& problem, const Leaf& leaf, const Response& response, const Vector& r,
+// X of (K + nu / sigma2 + tau2 F W F') X = R, by the inverse of its first two terms and a correction of rank m.
+inline Matrix solve_noisy(const Problem& problem, const Leaf& leaf, const Response& response, const Matrix& r,
                           const Hyper& h, Workspace& ws) {
   const auto& rows = leaf.region->rows;
-  const int n = static_cast<int>(rows.size()), m = problem.data.m();
+  const int n = static_cast<int>(rows.size()), m = problem.data.m(), cols = m + r.cols;
   const bool linear = leaf.params.linear();
   const int W = kernel::ops(n).width, np = kernel::panel_rows(n, W);
-  Matrix fr(n, m + 1);  // [F r], then L^-1 [F r]
+  auto right_side = [&](int i, int j) { return j < m ? problem.data.design(rows[i], j) : r(i, j - m); };
+  Matrix fr(n, cols);  // L^-1 [F R]
   Vector scale(n);
   if (linear) {
     for (int i = 0; i < n; ++i) {
       scale[i] = 1 / std::sqrt(1 + leaf.params.g + response.noise[rows[i]] / leaf.params.sigma2);
-      for (int j = 0; j <= m; ++j) fr(i, j) = scale[i] * (j < m ? problem.data.design(rows[i], j) : r[i]);
+      for (int j = 0; j < cols; ++j) fr(i, j) = scale[i] * right_side(i, j);
     }
   } else {
-    Vector by_row(problem.data.n);
-    for (int i = 0; i < n; ++i) by_row[rows[i]] = r[i];
-    ws.extra.reserve(kernel::extra_size(m + 1, np, W));
-    write_design(problem.data, by_row, rows, np, W, ws.extra.data());
-    factor_leaf(leaf, response, n, ws.extra.data(), kernel::panel_rows(m + 1, W) / W, ws);
-    for (int j = 0; j <= m; ++j)
+    const std::size_t size = kernel::extra_size(cols, np, W);
+    ws.extra.reserve(size);
+    std::fill_n(ws.extra.data(), size, 0.0);
+    for (int j = 0; j < cols; ++j)
+      for (int i = 0; i < n; ++i) kernel::extra_at(ws.extra.data(), np, W, j, i) = right_side(i, j);
+    factor_leaf(leaf, response, ws.extra.data(), kernel::panel_rows(cols, W) / W, ws, ws.factor);
+    for (int j = 0; j < cols; ++j)
       for (int i = 0; i < n; ++i) fr(i, j) = kernel::extra_at(ws.extra.data(), np, W, j, i);
   }
+  auto dot = [&](int j, int k) {
+    return std::inner_product(&fr(0, j), &fr(0, j) + n, &fr(0, k), 0.0);
+  };
 
-  // b = (W^-1 / tau2 + E'E)^-1 E'e for [E e] = L^-1 [F r]
-  Matrix precision(m, m);
-  Vector b(m);
+  Matrix precision(m, m), x(n, r.cols);  // W^-1 / tau2 + E'E for [E S] = L^-1 [F R]
   for (int j = 0; j < m; ++j)
-    for (int k = 0; k <= m; ++k) {
-      double dot = 0;
-      for (int i = 0; i < n; ++i) dot += fr(i, j) * fr(i, k);
-      (k < m ? precision(j, k) : b[j]) = dot + (k < m ? h.w_inv(j, k) / leaf.params.tau2 : 0);
-    }
+    for (int k = 0; k < m; ++k) precision(j, k) = dot(j, k) + h.w_inv(j, k) / leaf.params.tau2;
   if (!cholesky(precision)) throw std::runtime_error("the coefficients of a leaf have no posterior");
-  solve_lower(precision, b);
-  solve_lower_transposed(precision, b);
-
-  Vector x(np);
-  for (int i = 0; i < n; ++i) {
-    x[i] = fr(i, m);
-    for (int j = 0; j < m; ++j) x[i] -= fr(i, j) * b[j];
-    if (linear) x[i] *= scale[i];
+  Vector b(m), column(np);
+  for (int k = 0; k < r.cols; ++k) {
+    for (int j = 0; j < m; ++j) b[j] = dot(j, m + k);
+    solve_lower(precision, b);
+    solve_lower_transposed(precision, b);
+    std::fill(column.begin(), column.end(), 0.0);
+    for (int i = 0; i < n; ++i) {
+      column[i] = fr(i, m + k);
+      for (int j = 0; j < m; ++j) column[i] -= fr(i, j) * b[j];
+      if (linear) column[i] *= scale[i];
+    }
+    if (!linear) kernel::solve_lower_transposed(ws.factor.data(), W, np, column.data());
+    std::copy_n(column.begin(), n, &x(0, k));
   }
-  if (!linear) kernel::solve_lower_transposed(ws.factor.data(), W, np, x.data());
-  x.resize(n);
   return x;
 }
 
-// f | y for every leaf of a layer whose response is y with noise: afterwards the response is f.
+// Columns: the mean of f | y, which is what draws without u and e give, then draws of f | y. After factor_prior().
 template <class Rng>
-void draw_latent(Layer& layer, const Problem& problem, Workspace& ws, Rng& rng) {
-  Vector f(problem.data.n);
-  for (const Leaf& leaf : layer.leaves) {
-    const auto& rows = leaf.region->rows;
-    Vector r = draw_prior_latent(problem, leaf, layer.hyper, ws, rng), y_less_e(r.size());
-    for (std::size_t i = 0; i < r.size(); ++i) {
-      y_less_e[i] = layer.response.z[rows[i]] - std::sqrt(layer.response.noise[rows[i]]) * rng.normal();
-      r[i] = y_less_e[i] - r[i];
+Matrix mean_and_draws(const Problem& problem, const Leaf& leaf, const Response& response, int draws, const Hyper& h,
+                      Workspace& ws, Rng& rng) {
+  const auto& rows = leaf.region->rows;
+  const int n = static_cast<int>(rows.size());
+  Matrix f(n, 1 + draws), r(n, 1 + draws);  // y - e, then f; y - u - e
+  for (int k = 0; k <= draws; ++k) {
+    const Vector u = k == 0 ? prior_mean(problem, leaf, h) : draw_prior_latent(problem, leaf, h, ws, rng);
+    for (int i = 0; i < n; ++i) {
+      f(i, k) = response.z[rows[i]] - (k == 0 ? 0 : std::sqrt(response.noise[rows[i]]) * rng.normal());
+      r(i, k) = f(i, k) - u[i];
     }
-    const Vector x = solve_noisy(problem, leaf, layer.response, r, layer.hyper, ws);
-    for (std::size_t i = 0; i < r.size(); ++i)
-      f[rows[i]] = y_less_e[i] - layer.response.noise[rows[i]] / leaf.params.sigma2 * x[i];
   }
-  layer.response = {std::move(f), {}};
+  const Matrix x = solve_noisy(problem, leaf, response, r, h, ws);
+  for (int k = 0; k <= draws; ++k)
+    for (int i = 0; i < n; ++i) f(i, k) -= response.noise[rows[i]] / leaf.params.sigma2 * x(i, k);
+  return f;
+}
+
+// f | y in a leaf, for the layer's response. After factor_prior().
+template <class Rng>
+void draw_latent(Layer& layer, const Leaf& leaf, const Response& y, const Problem& problem, Workspace& ws, Rng& rng) {
+  const Matrix drawn = mean_and_draws(problem, leaf, y, 1, layer.hyper, ws, rng);
+  const auto& rows = leaf.region->rows;
+  for (std::size_t i = 0; i < rows.size(); ++i) layer.response.z[rows[i]] = drawn(static_cast<int>(i), 1);
 }
 
 }  // namespace treedgp

@@ -2,6 +2,7 @@
 // sigma2 stays as it is, so the labels and the prior of sigma2 decide. Without it the amplitude of latents crawls:
 // labels that are well separated say little of it, yet given the latents sigma2 is sharply known, and given sigma2 they.
 #pragma once
+#include "treedgp/latent/gaussian.hpp"
 #include "treedgp/latent/metropolis.hpp"
 
 namespace treedgp {
@@ -16,12 +17,11 @@ bool scale_latent(Layer& layer, Leaf& leaf, int m, const std::vector<const Layer
   LogRatio ratio{.params_prior = log_inverse_gamma(c * c * sigma2, h.a_sigma, h.g_sigma) -
                                  log_inverse_gamma(sigma2, h.a_sigma, h.g_sigma),
                  .log_jacobian = 2 * log_c};  // of sigma2; that of the latents cancels their density
+  const Vector mean = prior_mean(problem, leaf, h);
   Vector scaled(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const double f = layer.response.z[rows[i]];
-    double mean = 0;
-    for (int j = 0; j < problem.data.m(); ++j) mean += problem.data.design(rows[i], j) * h.beta0[j];
-    scaled[i] = mean + c * (f - mean);
+    scaled[i] = mean[i] + c * (f - mean[i]);
     ratio.likelihood += log_label(problem, layers, m, rows[i], scaled[i]) - log_label(problem, layers, m, rows[i], f);
   }
   if (!accept(ratio, anneal, rng)) return false;

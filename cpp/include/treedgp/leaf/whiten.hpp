@@ -48,6 +48,7 @@ using BasisPtr = std::shared_ptr<const Basis>;
 // Scratch memory.
 struct KernelWorkspace {
   kernel::Buffer xs, noise, factor, extra;
+  kernel::Buffer prior_factor;         // of a leaf's K without noise of the data
   std::shared_ptr<Basis> spare_basis;  // of a proposal that was dropped, for the memory of the next one
   long failed_factorisations = 0;
 };

@@ -4,6 +4,7 @@
 // polya_gamma: omega_i ~ PG(1, f_mi - c_i) makes the labels Gaussian data y_i ~ N(f_mi, 1 / omega_i) of f_m, so that the
 // moves integrate f_m out and see the labels. metropolis: the moves see f_m as it stands, which then moves in blocks.
 #pragma once
+#include "treedgp/latent/ellipses.hpp"
 #include "treedgp/latent/gaussian.hpp"
 #include "treedgp/latent/metropolis.hpp"
 #include "treedgp/latent/polya_gamma.hpp"
@@ -26,9 +27,10 @@ Response augment(const std::vector<const Layer*>& layers, int m, const Classes& 
   return y;
 }
 
+// `slides`: latents also slide on ellipses.
 template <class Rng>
 void play_turn(State& s, Layer& layer, int m, const std::vector<const Layer*>& layers, const Problem& problem,
-               Workspace& ws, const Tempo& tempo, Counts& counts, Rng& rng) {
+               Workspace& ws, const Tempo& tempo, bool slides, Counts& counts, Rng& rng) {
   const bool collapsed = problem.classes.sampler == LatentSampler::polya_gamma;
   Tempo now = tempo;
   if (collapsed) {
@@ -39,8 +41,12 @@ void play_turn(State& s, Layer& layer, int m, const std::vector<const Layer*>& l
   move_trees(s, problem, ws, now, counts, rng);
   move_leaves(layer, problem, ws, now, counts, rng);
   if (collapsed) {
-    draw_latent(layer, problem, ws, rng);
+    const Response y = std::exchange(layer.response, {Vector(problem.data.n), {}});
     for (Leaf& leaf : layer.leaves) {
+      factor_prior(leaf, ws);
+      draw_latent(layer, leaf, y, problem, ws, rng);
+      if (slides && tempo.site_gain > 0) learn_sites(layer, leaf, m, layers, problem, tempo.site_gain, ws);
+      if (slides) slide_latents(layer, leaf, m, layers, problem, ws, rng);
       const bool accepted = scale_latent(layer, leaf, m, layers, problem, tempo.anneal, rng);
       counts.steps[latent_scale_step].add(accepted);
       tempo.adapt(layer.log_step[latent_scale_step], accepted);
@@ -59,9 +65,10 @@ void play_round(Trees& trees, const Problem& problem, Workspace& ws, const Tempo
   if (problem.classes.n_latents() == 0) return play_round(trees[0], problem, ws, tempo, counts, rng);
   const auto layers = latents(trees);
   for (int sweep = 0; sweep < problem.spec.schedule.latent_sweeps; ++sweep) {
+    const bool slides = sweep == 0 && tempo.anneal == 1;  // once a round: it costs as much as a sweep
     int m = 0;
     for (State& s : trees)
-      for (Layer& layer : s.layers) play_turn(s, layer, m++, layers, problem, ws, tempo, counts, rng);
+      for (Layer& layer : s.layers) play_turn(s, layer, m++, layers, problem, ws, tempo, slides, counts, rng);
   }
 }
 

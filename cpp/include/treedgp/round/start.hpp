@@ -39,6 +39,7 @@ State initial_state(const Problem& problem, int first_class, int n_layers, bool 
     Layer& layer = s.layers.emplace_back();
     layer.hyper = initial_hyper(problem);
     layer.response = initial_response(problem, first_class + l);
+    layer.sites.resize(problem.classes.n_latents() ? problem.data.n : 0);
     for (const Position& p : leaves(s.tree)) {
       Leaf leaf;
       int attempts = 0;

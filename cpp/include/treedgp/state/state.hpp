@@ -32,11 +32,17 @@ enum Step {
   a_sigma_step, g_sigma_step, a_tau_step, g_tau_step, tau_scale_step, n_steps
 };
 
+// A normal density of a latent, in natural parameters (sites.hpp). It begins as good as flat.
+struct Site {
+  double precision = 1e-4, shift = 0;
+};
+
 // One function over a tree: the response in regression, the latent of a class in classification.
 struct Layer {
   std::vector<Leaf> leaves;  // left to right
   Hyper hyper;
   std::array<double, n_steps> log_step{};  // random-walk scales, on the log scale of each parameter
+  std::vector<Site> sites;                 // (n) in classification with latents
   Response response;                       // in classification the latent f, but for the turn of its class
 };
 
