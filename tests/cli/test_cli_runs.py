@@ -95,12 +95,15 @@ def test_a_real_signal_ends_a_real_process_with_130(folder):
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        deadline = time.monotonic() + 60
-        while not os.path.exists("run.npz") and time.monotonic() < deadline:
-            time.sleep(0.1)
-        time.sleep(2)
-        process.send_signal(signal.SIGINT)
-        out, error = process.communicate(timeout=120)
+        try:
+            deadline = time.monotonic() + 60
+            while not os.path.exists("run.npz") and time.monotonic() < deadline:
+                time.sleep(0.1)
+            time.sleep(2)
+            process.send_signal(signal.SIGINT)
+            out, error = process.communicate(timeout=120)
+        finally:
+            process.kill()
     assert process.returncode == 130, error
     assert "Traceback" not in error
     assert "Interrupted:" in out
