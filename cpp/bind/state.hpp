@@ -29,14 +29,7 @@ class StateIn {
     for (std::size_t i = 0; i < draws_.size(); ++i) {
       check(draws_.views[i]);
       std::copy_n(draws_.layer(i).shaped<double>("log_step", {n_steps}), n_steps, log_steps_.emplace_back().begin());
-      auto& sites = sites_.emplace_back(problem.classes.n_latents() ? problem.data.n : 0);
-      if (sites.empty()) continue;
-      const double* values = draws_.layer(i).shaped<double>("site", {sites.size(), std::size_t{2}});
-      for (std::size_t row = 0; row < sites.size(); ++row) {
-        sites[row] = {values[2 * row], values[2 * row + 1]};
-        if (!(sites[row].precision > 0) || !std::isfinite(sites[row].precision + sites[row].shift))
-          throw std::invalid_argument("state: 'site' must be finite, its precisions positive");
-      }
+      sites_.push_back(problem.classes.n_latents() ? read_sites(i, problem.data.n) : std::vector<Site>());
     }
   }
 
@@ -53,6 +46,17 @@ class StateIn {
   }
 
  private:
+  std::vector<Site> read_sites(std::size_t layer, std::size_t n) {
+    const double* values = draws_.layer(layer).shaped<double>("site", {n, std::size_t{2}});
+    std::vector<Site> sites(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      sites[i] = {values[2 * i], values[2 * i + 1]};
+      if (!(sites[i].precision > 0) || !std::isfinite(sites[i].precision) || !std::isfinite(sites[i].shift))
+        throw std::invalid_argument("state: 'site' must be finite, its precisions positive");
+    }
+    return sites;
+  }
+
   static void check(const DrawsView& v) {
     const std::int64_t leaves = v.first_leaf(1);
     auto require_positive = [](const double* values, std::int64_t n, const char* name) {

@@ -15,30 +15,11 @@ Layer& layer_of(Trees& trees, int turn) {
   throw std::invalid_argument("no such class");
 }
 
-// (draws, n): f | y, noise of class `turn`.
-nb::object draw_latents(const Problem& problem, const nb::list& state, int turn, const In<double>& y,
-                        const In<double>& noise, std::uint64_t seed, std::size_t draws) {
-  Trees trees = StateIn(state, problem).restore(problem);
-  Layer& layer = layer_of(trees, turn);
-  const std::size_t n = problem.data.n;
-  if (y.size() != n || noise.size() != n) throw std::invalid_argument("y and noise need an entry for each row");
-  const Response response{Vector(y.data(), y.data() + n), Vector(noise.data(), noise.data() + n)};
-  Workspace ws;
-  Random rng(seed, 0);
-  rng.start_round(0);
-  std::vector<double> out;
-  for (std::size_t i = 0; i < draws; ++i) {
-    for (const Leaf& leaf : layer.leaves) {
-      factor_prior(leaf, ws);
-      draw_latent(layer, leaf, response, problem, ws, rng);
-    }
-    out.insert(out.end(), layer.response.z.begin(), layer.response.z.end());
-  }
-  return to_numpy(std::move(out), {draws, n});
-}
-
-// (draws, n): the latents of class `turn` after each of `draws` slides on ellipses, everything else as it stands.
-nb::object slide(const Problem& problem, const nb::list& state, int turn, std::uint64_t seed, std::size_t draws) {
+// (draws, n): the latents of class `turn` after each of `draws` times that step(layer, leaf, layers, ws, rng) was done to
+// its leaves, everything else as it stands.
+template <class Step>
+nb::object repeat(const Problem& problem, const nb::list& state, int turn, std::uint64_t seed, std::size_t draws,
+                  Step&& step) {
   Trees trees = StateIn(state, problem).restore(problem);
   Layer& layer = layer_of(trees, turn);
   const auto layers = latents(trees);
@@ -49,11 +30,29 @@ nb::object slide(const Problem& problem, const nb::list& state, int turn, std::u
   for (std::size_t i = 0; i < draws; ++i) {
     for (const Leaf& leaf : layer.leaves) {
       factor_prior(leaf, ws);
-      slide_latents(layer, leaf, turn, layers, problem, ws, rng);
+      step(layer, leaf, layers, ws, rng);
     }
     out.insert(out.end(), layer.response.z.begin(), layer.response.z.end());
   }
   return to_numpy(std::move(out), {draws, layer.response.z.size()});
+}
+
+// f | y, noise.
+nb::object draw_latents(const Problem& problem, const nb::list& state, int turn, const In<double>& y,
+                        const In<double>& noise, std::uint64_t seed, std::size_t draws) {
+  const std::size_t n = problem.data.n;
+  if (y.size() != n || noise.size() != n) throw std::invalid_argument("y and noise need an entry for each row");
+  const Response response{Vector(y.data(), y.data() + n), Vector(noise.data(), noise.data() + n)};
+  return repeat(problem, state, turn, seed, draws, [&](Layer& layer, const Leaf& leaf, auto&, Workspace& ws, Random& rng) {
+    draw_latent(layer, leaf, response, problem, ws, rng);
+  });
+}
+
+// Slides on ellipses.
+nb::object slide(const Problem& problem, const nb::list& state, int turn, std::uint64_t seed, std::size_t draws) {
+  return repeat(problem, state, turn, seed, draws, [&](Layer& layer, const Leaf& leaf, auto& layers, Workspace& ws, Random& rng) {
+    slide_latents(layer, leaf, turn, layers, problem, ws, rng);
+  });
 }
 
 // The state after the sites of class `turn` have learned once.
@@ -75,10 +74,8 @@ nb::tuple latent_precision(const Problem& problem, const nb::list& state, int tu
   Workspace ws;
   LeafPrecision precision(problem, leaf, {}, layer.hyper, ws);
   std::vector<double> q(n * n), at_once(n), by_changes(n);
-  Vector v(n);
+  const Vector v = residuals(problem, leaf, layer.response.z, layer.hyper);
   for (std::size_t i = 0; i < n; ++i) {
-    v[i] = layer.response.z[rows[i]];
-    for (int j = 0; j < problem.data.m(); ++j) v[i] -= problem.data.design(rows[i], j) * layer.hyper.beta0[j];
     for (std::size_t k = 0; k < n; ++k) q[i * n + k] = precision.at(static_cast<int>(i), static_cast<int>(k));
   }
   precision.start(v);

@@ -327,6 +327,10 @@ HOSTILE_ARRAYS = {
     "negative counts": changed("counts", (0, 0, 0), -1),
     "negative sigma2": changed("draws1/sigma2", 0, -1.0),
     "a rule that is none": changed("chain1.1/column", 0, 9),
+    "sites of other rows": {"chain0.1/site": lambda a: a["chain0.1/site"][:-1]},
+    "a site that is NaN": changed("chain1.0/site", (3, 1), np.nan),
+    "a site of precision 0": changed("chain1.0/site", (3, 0), 0.0),
+    "a site in the draws": {"draws0/site": lambda a: a["chain0.0/site"]},
     "steps missing": {"chain0.1/log_step": None},
     "fewer steps": {"chain0.1/log_step": lambda a: a["chain0.1/log_step"][:-1]},
 }
@@ -429,6 +433,7 @@ def test_files_of_schema_1_keep_loading():
     assert mean == pytest.approx(np.array(expected["latent_mean"]), rel=1e-6, abs=1e-6)
     assert variance == pytest.approx(np.array(expected["latent_variance"]), rel=1e-6)
     assert loaded.predict(X).tolist() == expected["predict"]
+    assert loaded.extend(5).posterior_.n_leaves.shape[-1] == 15
 
 
 def write_golden():

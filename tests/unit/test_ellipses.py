@@ -9,7 +9,7 @@ from scipy.stats import multivariate_normal, norm
 from oracle.class_model import core_problem, core_state, latent_law
 from oracle.rules import leaf_rows
 from statistical.gates import Comparison, assert_gate, rejected, seed_of
-from treedgp import _testing
+from treedgp import _core, _testing
 from unit.test_latent_draw import make_case
 
 SITES = {
@@ -121,6 +121,36 @@ def test_sites_learn_by_expectation_propagation(leaf, shared):
     after = _testing.learn_sites(problem, state, 1, 0.4)
     np.testing.assert_allclose(after[1]["site"], learned(case, draw, 1, precision, shift, 0.4), rtol=1e-8, atol=1e-10)
     np.testing.assert_array_equal(after[0]["site"], state[0]["site"])
+
+
+def test_labels_far_on_the_wrong_side_are_learned_too():
+    """Beyond 30 standard deviations, where the distribution function of the cavity comes near 0."""
+    rng = np.random.default_rng(6)
+    case, draw = make_case(8, "gaussian", "constant", "gp", rng)
+    problem = core_problem(case, np.array([0, 0, 0, 1, 1, 1, 1, 1]), "polya_gamma")
+    draw = type(draw)(draw.layers, np.array([0, 0, 0, 1, 1, 1, 1, 1]))
+    precision, shift = np.full(8, 2.0), np.full(8, 400.0)
+    after = _testing.learn_sites(problem, state_of(problem, draw, precision, shift), 0, 0.5)
+    np.testing.assert_allclose(after[0]["site"], learned(case, draw, 0, precision, shift, 0.5), rtol=1e-3)
+
+
+def test_sites_are_learned_in_tuning_after_annealing_and_then_stand():
+    """What adapts while draws are kept would spoil their law."""
+    case, draw = make_case(12, "gaussian", "constant", "gp", np.random.default_rng(7))
+    problem = core_problem(case, draw.labels, "polya_gamma", tune=90)
+    state = core_state(problem, draw)
+
+    def sites_after(first, last):
+        nonlocal state
+        state = _core.run(problem, state, 1, 0, first, last)["state"]
+        return state[0]["site"]
+
+    at_first = state[0]["site"]
+    annealed = sites_after(0, 60)
+    tuned = sites_after(60, 90)
+    np.testing.assert_array_equal(annealed, at_first)
+    assert not np.array_equal(tuned, annealed)
+    np.testing.assert_array_equal(sites_after(90, 120), tuned)
 
 
 @pytest.mark.parametrize("bad", [{"site": None}, {"site": np.zeros((12, 2))}, {"site": np.full((12, 2), np.nan)}])

@@ -3,12 +3,13 @@
 // and a level under the current density, then slides f round the ellipse through f and v until it is above the level.
 // Polya-Gamma draws alone crawl where labels are well separated: omega then tells f to within a few per cent.
 #pragma once
+#include "treedgp/latent/gaussian.hpp"
 #include "treedgp/latent/metropolis.hpp"
 #include "treedgp/latent/sites.hpp"
 
 namespace treedgp {
 
-constexpr int n_ellipses = 8;  // at once: the factorisation they share costs as much
+constexpr int n_ellipses = 8;  // a turn; they share a factorisation
 
 // After factor_prior().
 template <class Rng>

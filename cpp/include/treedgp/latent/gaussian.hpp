@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "treedgp/kernel/triangle.hpp"
-#include "treedgp/state/state.hpp"
+#include "treedgp/latent/precision.hpp"
 
 namespace treedgp {
 
@@ -26,15 +26,6 @@ inline void factor_leaf(const Leaf& leaf, const Response& response, double* extr
 // What draws from the prior of a leaf's latent need.
 inline void factor_prior(const Leaf& leaf, Workspace& ws) {
   if (!leaf.params.linear()) factor_leaf(leaf, {}, nullptr, 0, ws, ws.prior_factor);
-}
-
-// F beta0 at the leaf's rows.
-inline Vector prior_mean(const Problem& problem, const Leaf& leaf, const Hyper& h) {
-  const auto& rows = leaf.region->rows;
-  Vector mean(rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    for (int j = 0; j < problem.data.m(); ++j) mean[i] += problem.data.design(rows[i], j) * h.beta0[j];
-  return mean;
 }
 
 // u ~ N(F beta0, sigma2 (K + tau2 F W F')) at the leaf's rows, after factor_prior().
@@ -89,9 +80,7 @@ inline Matrix solve_noisy(const Problem& problem, const Leaf& leaf, const Respon
     for (int j = 0; j < cols; ++j)
       for (int i = 0; i < n; ++i) fr(i, j) = kernel::extra_at(ws.extra.data(), np, W, j, i);
   }
-  auto dot = [&](int j, int k) {
-    return std::inner_product(&fr(0, j), &fr(0, j) + n, &fr(0, k), 0.0);
-  };
+  auto dot = [&](int j, int k) { return std::inner_product(&fr(0, j), &fr(0, j) + n, &fr(0, k), 0.0); };
 
   Matrix precision(m, m), x(n, r.cols);  // W^-1 / tau2 + E'E for [E S] = L^-1 [F R]
   for (int j = 0; j < m; ++j)

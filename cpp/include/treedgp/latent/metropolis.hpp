@@ -28,12 +28,7 @@ void move_latents(Layer& layer, int m, const std::vector<const Layer*>& layers, 
     const auto& rows = leaf.region->rows;
     const int n = static_cast<int>(rows.size());
     LeafPrecision precision(problem, leaf, {}, layer.hyper, ws);
-    Vector v(n);
-    for (int i = 0; i < n; ++i) {
-      v[i] = layer.response.z[rows[i]];
-      for (int j = 0; j < problem.data.m(); ++j) v[i] -= problem.data.design(rows[i], j) * layer.hyper.beta0[j];
-    }
-    precision.start(std::move(v));
+    precision.start(residuals(problem, leaf, layer.response.z, layer.hyper));
 
     std::vector<int> order(n);
     std::iota(order.begin(), order.end(), 0);

@@ -1,4 +1,4 @@
-// Q = (K + nu / sigma2 + tau2 F W F')^-1 of a leaf: Q / sigma2 is the precision of its latent, or, with the noise nu of a
+// The law of a leaf's latent: its mean F beta0, and Q = (K + nu / sigma2 + tau2 F W F')^-1: Q / sigma2 is the precision of its latent, or, with the noise nu of a
 // response, of the data.
 #pragma once
 #include <stdexcept>
@@ -7,7 +7,23 @@
 
 namespace treedgp {
 
-// Dense for a GP; D^-1 - D^-1 F A^-1 F' D^-1, D = (1 + g) I + nu / sigma2, for a linear leaf, which is never formed.
+// F beta0 at the leaf's rows.
+inline Vector prior_mean(const Problem& problem, const Leaf& leaf, const Hyper& h) {
+  const auto& rows = leaf.region->rows;
+  Vector mean(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    for (int j = 0; j < problem.data.m(); ++j) mean[i] += problem.data.design(rows[i], j) * h.beta0[j];
+  return mean;
+}
+
+// z - F beta0 at the leaf's rows.
+inline Vector residuals(const Problem& problem, const Leaf& leaf, const Vector& z, const Hyper& h) {
+  Vector r = prior_mean(problem, leaf, h);
+  for (std::size_t i = 0; i < r.size(); ++i) r[i] = z[leaf.region->rows[i]] - r[i];
+  return r;
+}
+
+// Q: dense for a GP; D^-1 - D^-1 F A^-1 F' D^-1, D = (1 + g) I + nu / sigma2, for a linear leaf, which is never formed.
 class LeafPrecision {
  public:
   LeafPrecision(const Problem& problem, const Leaf& leaf, const Response& response, const Hyper& h, Workspace& ws)

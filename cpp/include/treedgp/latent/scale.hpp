@@ -2,7 +2,6 @@
 // sigma2 stays as it is, so the labels and the prior of sigma2 decide. Without it the amplitude of latents crawls:
 // labels that are well separated say little of it, yet given the latents sigma2 is sharply known, and given sigma2 they.
 #pragma once
-#include "treedgp/latent/gaussian.hpp"
 #include "treedgp/latent/metropolis.hpp"
 
 namespace treedgp {

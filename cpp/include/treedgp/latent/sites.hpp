@@ -4,7 +4,6 @@
 #pragma once
 #include <numbers>
 
-#include "treedgp/latent/gaussian.hpp"
 #include "treedgp/latent/precision.hpp"
 #include "treedgp/state/softmax.hpp"
 
@@ -25,7 +24,7 @@ inline Response site_data(const Layer& layer, const Leaf& leaf, int m, const std
 
 // phi(z) / Phi(z)
 inline double normal_hazard(double z) {
-  if (z < -30) return -z;
+  if (z < -30) return -z - 1 / z + 2 / (z * z * z);  // erfc() is about to vanish
   return std::exp(-0.5 * z * z) / (std::sqrt(0.5 * std::numbers::pi) * std::erfc(-z / std::numbers::sqrt2));
 }
 
@@ -38,9 +37,7 @@ inline void learn_sites(Layer& layer, const Leaf& leaf, int m, const std::vector
   const double sigma2 = leaf.params.sigma2, sigma = std::sqrt(sigma2);
   const Response data = site_data(layer, leaf, m, layers);
   LeafPrecision precision(problem, leaf, data, layer.hyper, ws);
-  Vector residual = prior_mean(problem, leaf, layer.hyper);
-  for (int i = 0; i < n; ++i) residual[i] = data.z[rows[i]] - residual[i];
-  precision.start(std::move(residual));
+  precision.start(residuals(problem, leaf, data.z, layer.hyper));
   for (int i = 0; i < n; ++i) {
     const int row = rows[i];
     Site& site = layer.sites[row];

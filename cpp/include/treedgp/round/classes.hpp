@@ -27,7 +27,7 @@ Response augment(const std::vector<const Layer*>& layers, int m, const Classes& 
   return y;
 }
 
-// `slides`: latents also slide on ellipses.
+// `slides`: the latents also slide on ellipses.
 template <class Rng>
 void play_turn(State& s, Layer& layer, int m, const std::vector<const Layer*>& layers, const Problem& problem,
                Workspace& ws, const Tempo& tempo, bool slides, Counts& counts, Rng& rng) {
@@ -45,8 +45,10 @@ void play_turn(State& s, Layer& layer, int m, const std::vector<const Layer*>& l
     for (Leaf& leaf : layer.leaves) {
       factor_prior(leaf, ws);
       draw_latent(layer, leaf, y, problem, ws, rng);
-      if (slides && tempo.site_gain > 0) learn_sites(layer, leaf, m, layers, problem, tempo.site_gain, ws);
-      if (slides) slide_latents(layer, leaf, m, layers, problem, ws, rng);
+      if (slides) {
+        if (tempo.site_gain > 0) learn_sites(layer, leaf, m, layers, problem, tempo.site_gain, ws);
+        slide_latents(layer, leaf, m, layers, problem, ws, rng);
+      }
       const bool accepted = scale_latent(layer, leaf, m, layers, problem, tempo.anneal, rng);
       counts.steps[latent_scale_step].add(accepted);
       tempo.adapt(layer.log_step[latent_scale_step], accepted);
@@ -65,7 +67,7 @@ void play_round(Trees& trees, const Problem& problem, Workspace& ws, const Tempo
   if (problem.classes.n_latents() == 0) return play_round(trees[0], problem, ws, tempo, counts, rng);
   const auto layers = latents(trees);
   for (int sweep = 0; sweep < problem.spec.schedule.latent_sweeps; ++sweep) {
-    const bool slides = sweep == 0 && tempo.anneal == 1;  // once a round: it costs as much as a sweep
+    const bool slides = sweep == 0 && tempo.anneal == 1;  // once a round, for its cost
     int m = 0;
     for (State& s : trees)
       for (Layer& layer : s.layers) play_turn(s, layer, m++, layers, problem, ws, tempo, slides, counts, rng);

@@ -9,8 +9,8 @@
 namespace treedgp {
 
 struct Tempo {
-  double anneal = 1;  // power of the marginal likelihood in tree, range and nugget moves
-  double gain = 0;    // of the step adaptation; 0 when drawing
+  double anneal = 1;     // power of the marginal likelihood in tree, range and nugget moves
+  double gain = 0;       // of the step adaptation; 0 when drawing
   double site_gain = 0;  // of the sites of latents; 0 while annealing, when drawing, and in seven rounds of eight
   int tree_moves = 1, range_moves = 1, nugget_moves = 1;
 
