@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "arrays.hpp"
+#include "treedgp/state/neighbours.hpp"
 
 namespace treedgp::bind {
 
@@ -86,7 +87,7 @@ inline Problem make_problem(const Spec& spec, kernel::Family family, bool linear
     if (!full_column_rank(design))
       throw std::invalid_argument("problem: under the flat prior the design must have full column rank");
   }
-  return {spec, Partitioner(std::move(columns), n, min_leaf, std::move(design)), std::move(data), Vector(z.data(), z.data() + n), classes};
+  return {spec, Partitioner(std::move(columns), n, min_leaf, std::move(design), nearest(data, classes)), std::move(data), Vector(z.data(), z.data() + n), classes};
 }
 
 inline void bind_problem(nb::module_& m) {

@@ -11,10 +11,10 @@ struct Panel {
   double* out;  // columns before k already hold L
 };
 
-// acc[m][c] -= sum_{t<k} out_m[t] * pivot[t, c]: an (M*W, W) outer-product tile held in registers.
+// acc[m][c] -= sum_{from<=t<k} out_m[t] * pivot[t, c]: an (M*W, W) outer-product tile held in registers.
 template <int M>
-TREEDGP_INLINE void subtract_product(const Panel* a, const double* pivot, int k, V (*acc)[W]) {
-  for (int t = 0; t < k; ++t) {
+TREEDGP_INLINE void subtract_product(const Panel* a, const double* pivot, int from, int k, V (*acc)[W]) {
+  for (int t = from; t < k; ++t) {
     V x[M];
     for (int m = 0; m < M; ++m) x[m] = load(a[m].out + t * W);
     TREEDGP_UNROLL
@@ -34,12 +34,13 @@ TREEDGP_INLINE void load_columns(const Panel* a, int k, V (*acc)[W]) {
   }
 }
 
-// Columns k .. k+W-1 of M panels: subtract what earlier columns explain, then solve against the diagonal block.
+// Columns k .. k+W-1 of M panels: subtract what earlier columns explain, then solve against the diagonal block. Columns
+// before `from` are 0.
 template <int M>
-void solve_panels(const Panel* a, const double* pivot, int k, const double* diagonal) {
+void solve_panels(const Panel* a, const double* pivot, int from, int k, const double* diagonal) {
   V acc[M][W];
   load_columns<M>(a, k, acc);
-  subtract_product<M>(a, pivot, k, acc);
+  subtract_product<M>(a, pivot, from, k, acc);
   TREEDGP_UNROLL
   for (int c = 0; c < W; ++c) {
     TREEDGP_UNROLL
@@ -100,7 +101,7 @@ double factor(const double* kstar, const double* noise, int np, double* L, doubl
     const Panel own = {kstar + panel_start(b), pivot};
     V acc[1][W];
     load_columns<1>(&own, k, acc);
-    subtract_product<1>(&own, pivot, k, acc);
+    subtract_product<1>(&own, pivot, 0, k, acc);
     alignas(64) double d[W * W];
     for (int c = 0; c < W; ++c) store(d + c * W, acc[0][c]);
     if (!factor_block(d, noise + k, pivot + k * W, determinant)) return NAN;
@@ -119,11 +120,42 @@ double factor(const double* kstar, const double* noise, int np, double* L, doubl
       return a;
     };
     int left = blocks + ne - r;
-    for (; left >= MR; left -= MR) solve_panels<MR>(take(MR), pivot, k, d);
-    for (; left >= 2; left -= 2) solve_panels<2>(take(2), pivot, k, d);
-    if (left == 1) solve_panels<1>(take(1), pivot, k, d);
+    for (; left >= MR; left -= MR) solve_panels<MR>(take(MR), pivot, 0, k, d);
+    for (; left >= 2; left -= 2) solve_panels<2>(take(2), pivot, 0, k, d);
+    if (left == 1) solve_panels<1>(take(1), pivot, 0, k, d);
   }
   return determinant.log_total();
+}
+
+void invert(const double* L, int np, double* extra) {
+  const int blocks = np / W;
+  for (Index i = 0; i < static_cast<Index>(np) * np; ++i) extra[i] = 0;
+  for (int i = 0; i < np; ++i) extra[static_cast<Index>(i / W) * np * W + static_cast<Index>(i) * W + i % W] = 1;
+  for (int b = 0; b < blocks; ++b) {
+    const int k = b * W;
+    const double* pivot = L + panel_start(b);
+    alignas(64) double d[W * W];
+    for (int i = 0; i < W * W; ++i) d[i] = pivot[k * W + i];
+    for (int c = 0; c < W; ++c) d[c * W + c] = 1 / d[c * W + c];
+
+    Panel a[MR];
+    int r = 0;  // the next panel; those after b have nothing in these columns
+    const auto take = [&](int count) {
+      for (int m = 0; m < count; ++m, ++r) {
+        double* e = extra + static_cast<Index>(r) * np * W;
+        a[m] = {e, e};
+      }
+      return a;
+    };
+    while (b + 1 - r >= MR) {
+      const int from = r * W;
+      solve_panels<MR>(take(MR), pivot, from, k, d);
+    }
+    while (r <= b) {
+      const int from = r * W;
+      solve_panels<1>(take(1), pivot, from, k, d);
+    }
+  }
 }
 
 }  // namespace

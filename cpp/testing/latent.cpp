@@ -1,7 +1,7 @@
 // The pieces of the latent samplers and of class prediction, one by one.
 #include "../bind/problem.hpp"
 #include "../bind/state.hpp"
-#include "treedgp/latent/ellipses.hpp"
+#include "treedgp/latent/bridge.hpp"
 #include "treedgp/predict/classes.hpp"
 
 namespace treedgp::testing {
@@ -60,8 +60,25 @@ nb::list learn(const Problem& problem, const nb::list& state, int turn, double g
   Trees trees = StateIn(state, problem).restore(problem);
   Layer& layer = layer_of(trees, turn);
   Workspace ws;
-  for (const Leaf& leaf : layer.leaves) learn_sites(layer, leaf, turn, latents(trees), problem, gain, ws);
+  for (const Leaf& leaf : layer.leaves) learn_sites(layer.sites, leaf, turn, latents(trees), problem, gain, ws);
   return state_to_list(trees, problem);
+}
+
+// (draws) of leaf 0 of class `turn`: log estimates of what it gives the labels; and (draws, n) the latents, which are drawn
+// if `rise`, else those of the state.
+nb::tuple bridge(const Problem& problem, const nb::list& state, int turn, bool rise, std::uint64_t seed, std::size_t draws) {
+  Trees trees = StateIn(state, problem).restore(problem);
+  const Layer& layer = layer_of(trees, turn);
+  Workspace ws;
+  Random rng(seed, 0);
+  rng.start_round(0);
+  std::vector<double> estimates, latent;
+  Vector f = layer.response.z;
+  for (std::size_t i = 0; i < draws; ++i) {
+    estimates.push_back(log_bridge(layer.leaves[0], turn, latents(trees), problem, rise, f, ws, rng));
+    latent.insert(latent.end(), f.begin(), f.end());
+  }
+  return nb::make_tuple(to_numpy(std::move(estimates), {draws}), to_numpy(std::move(latent), {draws, f.size()}));
 }
 
 // Of leaf `index` of class `turn`: Q (rows, rows), and r = Q (f - F beta0), at once and as a sum of single changes.
@@ -72,7 +89,7 @@ nb::tuple latent_precision(const Problem& problem, const nb::list& state, int tu
   const auto& rows = leaf.region->rows;
   const std::size_t n = rows.size();
   Workspace ws;
-  LeafPrecision precision(problem, leaf, {}, layer.hyper, ws);
+  LeafPrecision precision(problem, leaf, layer.hyper, ws);
   std::vector<double> q(n * n), at_once(n), by_changes(n);
   const Vector v = residuals(problem, leaf, layer.response.z, layer.hyper);
   for (std::size_t i = 0; i < n; ++i) {
@@ -113,6 +130,7 @@ void bind_latent(nanobind::module_& m) {
   m.def("draw_latents", &draw_latents, nb::arg("problem"), nb::arg("state"), nb::arg("turn"), nb::arg("y"), nb::arg("noise"), nb::arg("seed"), nb::arg("draws"));
   m.def("slide_latents", &slide, nb::arg("problem"), nb::arg("state"), nb::arg("turn"), nb::arg("seed"), nb::arg("draws"));
   m.def("learn_sites", &learn, nb::arg("problem"), nb::arg("state"), nb::arg("turn"), nb::arg("gain"));
+  m.def("log_bridge", &bridge, nb::arg("problem"), nb::arg("state"), nb::arg("turn"), nb::arg("rise"), nb::arg("seed"), nb::arg("draws"));
   m.def("latent_precision", &latent_precision, nb::arg("problem"), nb::arg("state"), nb::arg("turn"), nb::arg("index") = 0);
   m.def("log_label", &log_label_of, nb::arg("problem"), nb::arg("state"), nb::arg("turn"), nb::arg("f"));
   m.def("class_shares", &shares, nb::arg("mean"), nb::arg("var"), nb::arg("nodes"));

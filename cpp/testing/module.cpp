@@ -125,7 +125,7 @@ void redraw_response(Layer& s, const Problem& problem, Workspace& ws, Random& rn
     factor_prior(leaf, ws);
     Vector e(np), product(np);
     for (int i = 0; i < n; ++i) e[i] = rng.normal() * std::sqrt(leaf.params.sigma2);
-    if (!linear) kernel::multiply_lower(ws.prior_factor.data(), ops.width, np, e.data(), product.data());
+    if (!linear) kernel::multiply_lower(ws.prior_factor.data(), ops.width, np, 1, e.data(), product.data());
     for (int i = 0; i < n; ++i) {
       double z = linear ? std::sqrt(1 + leaf.params.g) * e[i] : product[i];
       for (int j = 0; j < problem.data.m(); ++j) z += problem.data.design(rows[i], j) * leaf.beta[j];

@@ -31,7 +31,7 @@ from oracle.classes import ClassLayer, ClassModel, ClassState, Turn, log_move_te
 from oracle.leaf import Hyper, LeafModel
 from oracle.moves import Proposal, null
 from oracle.priors import LeafPrior
-from oracle.rules import leaf_rows
+from oracle.rules import leaf_rows, nearest
 from oracle.target import log_ig
 from treedgp import _testing
 
@@ -184,13 +184,16 @@ TWO_NUGGETS = replace(ONE_GP, g=(("atom", 0.4, 0.05), ("atom", 0.6, 0.6)))
 def chain_of(x, split, prior, kind="polya_gamma", n_classes=2, turn=0, kernel="gaussian", mean="constant", **options):
     x = np.asarray(x, dtype=float).reshape(len(split.codes), -1)
     n, m = x.shape[0], x.shape[1] + 1 if mean == "linear" else 1
+    labels = np.minimum(LABELS[:n], n_classes - 1)
+    if kind != "counts":
+        split = replace(split, neighbours=nearest(x, labels))
     model = ClassModel(
         x,
         np.zeros(n),
         split,
         LeafModel(kernel, mean, "fixed"),
         prior,
-        labels=np.minimum(LABELS[:n], n_classes - 1),
+        labels=labels,
         n_classes=n_classes,
         kind=kind,
         shared_tree=n_classes > 2,

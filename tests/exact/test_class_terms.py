@@ -27,7 +27,7 @@ from oracle.classes import (
 )
 from oracle.leaf import Hyper, LeafModel
 from oracle.priors import LeafPrior
-from oracle.rules import leaf_rows
+from oracle.rules import leaf_rows, nearest
 from treedgp import _core, _testing
 
 LEAF_MOVES = ("range", "nugget", "sigma2", "tau2")
@@ -115,11 +115,13 @@ def make_model(s, rng):
         columns.append(np.resize(np.arange(s.levels), s.n))
         kinds.append("categorical")
     counts = s.kind == "counts"
+    labels = rng.integers(s.n_classes, size=s.n)
+    neighbours = () if counts else nearest(x, labels)
     rates = (0.2, 1.0) if s.learned and not counts else None
     return ClassModel(
         x,
         np.zeros(s.n),
-        split_data(columns, kinds, min_leaf=s.min_leaf, alpha=0.9, beta=0.7),
+        split_data(columns, kinds, min_leaf=s.min_leaf, alpha=0.9, beta=0.7, neighbours=neighbours),
         LeafModel(s.kernel, s.mean, "fixed" if counts else s.coef),
         LeafPrior(0, (), (("atom", 1.0, 0.0),))
         if counts
@@ -132,7 +134,7 @@ def make_model(s, rng):
         tau2_random=s.tau2_random and not counts,
         s2_rates=rates,
         tau2_rates=rates if s.tau2_random else None,
-        labels=rng.integers(s.n_classes, size=s.n),
+        labels=labels,
         n_classes=s.n_classes,
         kind=s.kind,
         shared_tree=s.shared_tree,
@@ -177,14 +179,14 @@ often = settings(max_examples=100, deadline=None, derandomize=True)
 
 
 def log_vectors(case, now, after):
-    """Log prior density of the vectors, one a layer, that are in the larger state but not in the smaller."""
+    """Log density of the vectors, one a layer, that are in the larger state but not in the smaller."""
     total = 0.0
-    for a, b in zip(now.layers, after.layers, strict=True):
-        small, large = sorted((a.params, b.params), key=len)
-        left = list(large)
-        for vector in small:
-            left.remove(vector)
-        total += log_prior_of_params(case.model, replace(a, params=(left[0],)))
+    scalars = ["tau2"] * case.model.tau2_random + ["sigma2"] * (case.model.kind == "polya_gamma")
+    small, large = sorted((now, after), key=lambda state: len(state.layers[0].params))
+    for a, b in zip(small.layers, large.layers, strict=True):
+        kept, fresh = moves.grown_pair(small.tree, large.tree, a.params, b.params)
+        log_p = log_prior_of_params(case.model, replace(a, params=(fresh,)))
+        total += priors.log_sibling(case.model.prior, log_p, kept, fresh, scalars)
     return total
 
 

@@ -138,11 +138,11 @@ def log_vector(case, p):
     return priors.log_p_d(prior, p) + priors.log_p_b(prior, p) + priors.log_p_g(prior, p) + tau2
 
 
-def odd_one_out(few, many):
-    left = list(many)
-    for vector in few:
-        left.remove(vector)
-    return left[0]
+def log_fresh(case, small, large):
+    """Log density with which grow, from `small` to `large`, proposes the fresh vector."""
+    kept, fresh = moves.grown_pair(small.tree, large.tree, small.params, large.params)
+    scalars = ["tau2"] if case.model.tau2_random else []
+    return priors.log_sibling(case.model.prior, log_vector(case, fresh), kept, fresh, scalars)
 
 
 def log_q_tree(case, move, after):
@@ -153,11 +153,11 @@ def log_q_tree(case, move, after):
     p = next(p for p in found if p.params is not None and p.tree == after.tree)
     forward, reverse = log(p.q_forward), log(p.q_reverse)
     if move == "grow":
-        forward += log(WEIGHTS["grow"]) + log_vector(case, odd_one_out(now.params, after.params))
+        forward += log(WEIGHTS["grow"]) + log_fresh(case, now, after)
         reverse += log(WEIGHTS["prune"])
     if move == "prune":
         forward += log(WEIGHTS["prune"])
-        reverse += log(WEIGHTS["grow"]) + log_vector(case, odd_one_out(after.params, now.params))
+        reverse += log(WEIGHTS["grow"]) + log_fresh(case, after, now)
     return forward, reverse, 0.0
 
 

@@ -20,7 +20,7 @@ from . import moves
 from .leaf import Hyper, LeafParams, correlation, design, log_M
 from .moves import Proposal, null
 from .priors import log_p_b, log_p_d, log_p_g, p_fresh, support
-from .rules import all_trees, leaf_rows, log_rules, log_structure, rule_prior
+from .rules import all_trees, leaf_rows, log_rules, log_structure, rule_proposal
 from .target import Model, log_hyper, log_ig, wishart_prior
 
 KINDS = ("polya_gamma", "metropolis", "counts")  # metropolis: moves see f as it stands, sigma2 integrated out
@@ -205,7 +205,7 @@ def grow(split, prior, tree, params, vectors_of_layer):
     leaves = moves.growable(split, tree)
     proposals = []
     for i, path, rows in leaves:
-        for rule, p_rule in rule_prior(split, rows).items():
+        for rule, p_rule in rule_proposal(split, rows).items():
             next_tree = moves.replace(tree, path, (*rule, None, None))
             q_reverse = 1 / len(moves.prunable(split, next_tree)) / 2 ** len(params)
             choices = [
@@ -231,7 +231,7 @@ def prune(split, prior, tree, params, vectors_of_layer):
     proposals = []
     for i, path, node, rows in nodes:
         next_tree = moves.replace(tree, path, None)
-        p_grow_here = rule_prior(split, rows)[node[:2]] / len(moves.growable(split, next_tree))
+        p_grow_here = rule_proposal(split, rows)[node[:2]] / len(moves.growable(split, next_tree))
         for keeps_left in product((True, False), repeat=len(params)):
             after, q_reverse = [], p_grow_here
             for layer, found, left in zip(params, vectors_of_layer, keeps_left, strict=True):

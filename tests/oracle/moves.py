@@ -13,7 +13,7 @@ from scipy.sparse import coo_array
 
 from .leaf import LeafParams
 from .priors import p_fresh, support
-from .rules import all_trees, leaf_rows, log_p_tree, p_split, partitions, rule_prior, walk
+from .rules import all_trees, leaf_rows, log_p_tree, p_split, partitions, rule_proposal, walk
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,26 @@ def at(tree, path):
     return tree
 
 
+def grown_pair(small, large, params, grown):
+    """Of the leaf of tree `small` that is two in tree `large`: the vector that it keeps, and the fresh one."""
+    i = grown_leaf(small, large)
+    pair = list(grown[i : i + 2])
+    pair.remove(params[i])
+    return params[i], pair[0]
+
+
+def grown_leaf(small, large):
+    """Index of the leaf of tree `small` that is a node of tree `large`; the number of leaves if there is none."""
+    if small is None:
+        return 0 if large is not None else 1
+    left = grown_leaf(small[2], large[2])
+    return left if left < count_leaves(small[2]) else left + grown_leaf(small[3], large[3])
+
+
+def count_leaves(tree):
+    return 1 if tree is None else count_leaves(tree[2]) + count_leaves(tree[3])
+
+
 def growable(split, tree):
     """(leaf index, path, rows) of the leaves that may split."""
     leaves = enumerate(visit for visit in walk(split, tree) if visit[1] is None)
@@ -67,12 +87,12 @@ def prunable(split, tree):
 
 
 def grow(split, prior, tree, params):
-    """A growable leaf, a rule from its prior, a coin for who inherits, a fresh vector for the other."""
+    """A growable leaf, a rule, a coin for who inherits, a fresh vector for the other."""
     leaves = growable(split, tree)
     proposals = []
     for i, path, rows in leaves:
         inherited = params[i]
-        for (column, k), p_rule in rule_prior(split, rows).items():
+        for (column, k), p_rule in rule_proposal(split, rows).items():
             next_tree = replace(tree, path, (column, k, None, None))
             q_reverse = 1 / len(prunable(split, next_tree)) / 2
             for fresh in support(prior, inherited.tau2):
@@ -89,7 +109,7 @@ def prune(split, prior, tree, params):
     proposals = []
     for i, path, node, rows in nodes:
         next_tree = replace(tree, path, None)
-        p_grow_here = 1 / len(growable(split, next_tree)) * rule_prior(split, rows)[node[:2]] / 2
+        p_grow_here = 1 / len(growable(split, next_tree)) * rule_proposal(split, rows)[node[:2]] / 2
         for survivor, lost in [(params[i], params[i + 1]), (params[i + 1], params[i])]:
             next_params = (*params[:i], survivor, *params[i + 2 :])
             q_reverse = p_grow_here * p_fresh(prior, lost)
@@ -104,7 +124,7 @@ def proposal_if_admissible(split, next_tree, params, q_forward, q_reverse):
 
 
 def change(split, prior, tree, params):
-    """An internal node, a new rule from its prior; the rules below are re-applied by position."""
+    """An internal node, a new rule; the rules below are re-applied by position."""
     nodes = internal(split, tree)
     return [
         proposal_if_admissible(
@@ -112,10 +132,10 @@ def change(split, prior, tree, params):
             replace(tree, path, (*rule, *node[2:])),
             params,
             p_rule / len(nodes),
-            rule_prior(split, rows)[node[:2]] / len(nodes),
+            rule_proposal(split, rows)[node[:2]] / len(nodes),
         )
         for path, node, rows in nodes
-        for rule, p_rule in rule_prior(split, rows).items()
+        for rule, p_rule in rule_proposal(split, rows).items()
     ] or [null(1.0)]
 
 

@@ -9,7 +9,7 @@ from math import inf, log
 
 import numpy as np
 from scipy.special import expit
-from scipy.stats import gamma
+from scipy.stats import gamma, norm
 
 from .leaf import LeafParams
 
@@ -64,6 +64,24 @@ def log_p_g(prior, p):
 def p_fresh(prior, p):
     """Prior probability of (d, b, g) where d and g have atoms."""
     return float(np.exp(log_p_d(prior, p) + log_p_b(prior, p) + log_p_g(prior, p)))
+
+
+def log_sibling(prior, log_p, kept, fresh, scalars):
+    """Log density of the vector that grow proposes for the sibling of a leaf: half the prior's, `log_p`, half near what
+    the leaf has kept. `scalars` are the parameters besides d and g that are in it.
+    """
+    if prior.n_range == 0 or prior.d[0][0] == "atom":
+        return log_p
+    pairs = list(zip(fresh.d, kept.d, strict=True)) + [(getattr(fresh, s), getattr(kept, s)) for s in scalars]
+    near = 0.0
+    if prior.g[0][0] == "atom":
+        near += log_p_g(prior, fresh)
+    else:
+        pairs.append((fresh.g, kept.g))
+    near += sum(norm.logpdf(log(value / old), scale=0.7) - log(value) for value, old in pairs)
+    for d, b, old in zip(fresh.d, fresh.b, kept.b, strict=True):
+        near += log(0.8 * (b == old) + 0.2 * p_b(prior.limiting, d, b))
+    return log(0.5) + np.logaddexp(log_p, near)
 
 
 def support(prior, tau2):

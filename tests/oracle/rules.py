@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from math import inf, log, log1p
+from math import exp, inf, log, log1p
 
 import numpy as np
 
 
 @dataclass(frozen=True, eq=False)
 class SplitData:
-    """What the tree prior depends on. F is the leaf design under the flat coefficient prior, else None."""
+    """What the tree prior and its moves depend on. F is the leaf design under the flat coefficient prior, else None."""
 
     codes: np.ndarray  # (n, S)
     kinds: tuple[str, ...]
@@ -25,6 +25,7 @@ class SplitData:
     beta: float = 2.0
     max_depth: float = inf
     F: np.ndarray | None = None  # (n, m)
+    neighbours: tuple[tuple[int, int, bool], ...] = ()  # rows close to each other, and whether their labels differ
 
 
 def dense_ranks(values):
@@ -79,6 +80,38 @@ def rule_prior(split, rows):
         for ks in groups
         for k in ks
     }
+
+
+def nearest(x, labels, count=4):
+    """Every row with those nearest to it; of equally near ones the first."""
+    distance = ((x[:, None] - x) ** 2).sum(axis=-1)
+    np.fill_diagonal(distance, inf)
+    order = np.argsort(distance, axis=1, kind="stable")[:, : min(count, len(x) - 1)]
+    return tuple((i, int(j), bool(labels[i] != labels[j])) for i, near in enumerate(order) for j in near)
+
+
+@cache
+def rule_proposal(split, rows):
+    """{(column, k): q(rule | rows)} of a move: the prior, or half the prior and half by how labels differ across it."""
+    prior = rule_prior(split, rows)
+    if not split.neighbours or not prior:
+        return prior
+    pairs = [pair for pair in split.neighbours if pair[0] in rows and pair[1] in rows]
+    share = (sum(differ for _, _, differ in pairs) + 0.5) / (len(pairs) + 1)
+    partition = {(c, k): (c, ks) for c in range(len(split.kinds)) for ks in partitions(split, rows, c) for k in ks}
+    score = {}
+    for c, ks in set(partition.values()):
+        left = set(children(split, rows, c, ks[0])[0])
+        parted = [differ for i, j, differ in pairs if (i in left) != (j in left)]
+        found = sum(parted) / len(parted) if parted else 0.0
+        score[c, ks] = exp(len(parted) * relative_entropy(found, share) / 4) if found > share else 1.0
+    total = sum(score.values())
+    return {rule: 0.5 * p + 0.5 * score[partition[rule]] / total / len(partition[rule][1]) for rule, p in prior.items()}
+
+
+def relative_entropy(p, q):
+    """Of a coin of p to one of q."""
+    return sum(a * log(a / b) for a, b in ((p, q), (1 - p, 1 - q)) if a > 0)
 
 
 def p_split(split, rows, depth):

@@ -48,13 +48,13 @@ def class_case(family, n_classes, coefficients, learn_g, mean, kernel):
     )
 
 
-def simulate_by_chains(case, sampler, seed, sweeps, thin):
+def simulate_by_chains(case, sampler, seed, sweeps, thin, **schedule):
     """{statistic: values} of CHAINS chains, one after the other."""
     rng = np.random.default_rng(seed)
     rows = []
     for chain in range(CHAINS):
         start = draw_all(case, rng)
-        problem = core_problem(case, start.labels, sampler, BLOCK_SIZE)
+        problem = core_problem(case, start.labels, sampler, BLOCK_SIZE, **schedule)
         drawn = _testing.joint_chain(problem, core_state(problem, start), seed + chain, sweeps, thin)
         rows += [class_statistics(case, draw, sampler == "polya_gamma") for draw in class_draws(*drawn)]
     return table(rows)
@@ -73,8 +73,8 @@ def pivot_comparisons(case, chain):
     return [ks_uniform(name, np.concatenate([thin_by_ess(v) for v in by_chain[name]])) for name in names]
 
 
-def joint_comparisons(case, sampler, seed, sweeps, thin):
-    chain = simulate_by_chains(case, sampler, seed, sweeps, thin)
+def joint_comparisons(case, sampler, seed, sweeps, thin, **schedule):
+    chain = simulate_by_chains(case, sampler, seed, sweeps, thin, **schedule)
     direct = simulate_directly(case, sampler, CHAINS * sweeps // thin, seed)
     return compare_with_direct(chain, direct, (CHAINS, -1)) + pivot_comparisons(case, chain)
 
@@ -85,6 +85,16 @@ def test_the_round_of_a_classifier_keeps_the_joint_law(sampler, config, request)
     sweeps, thin = SWEEPS[sampler]
     name = request.node.name
     assert_gate(lambda seed, scale: joint_comparisons(case, sampler, seed, sweeps * scale, thin), name)
+
+
+def test_bridges_alone_keep_the_joint_law(request):
+    """One in every round, and no other tree moves."""
+    case = class_case("ctgp", 2, "tau2", True, "constant", "gaussian")
+    schedule = {"tree_moves": 0, "latent_sweeps": 16}
+    assert_gate(
+        lambda seed, scale: joint_comparisons(case, "polya_gamma", seed, 6_000 * scale, 10, **schedule),
+        request.node.name,
+    )
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS)

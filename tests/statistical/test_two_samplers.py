@@ -54,7 +54,7 @@ def data(n_classes, categorical):
     return x, levels if categorical else None, labels
 
 
-def make_problem(config, sampler, tune, thin):
+def make_problem(config, sampler, tune, thin, **schedule):
     case = make_class_case(
         *(config.family, config.n_classes, config.coefficients),
         learn_g=config.learn_g,
@@ -64,13 +64,14 @@ def make_problem(config, sampler, tune, thin):
     x, levels, labels = data(config.n_classes, config.categorical)
     split = split_data(x, levels, case.model.split.alpha, 3)
     case = replace(case, model=replace(case.model, x=x, y=np.zeros(N), split=split))
-    problem = core_problem(case, labels, sampler, tune=tune, thin=thin, annealed=0.0, tree_moves=2, range_moves=2)
+    schedule = {"tree_moves": 2, "range_moves": 2, **schedule}
+    problem = core_problem(case, labels, sampler, tune=tune, thin=thin, annealed=0.0, **schedule)
     return case, problem
 
 
-def quantities(config, sampler, seed, rounds, thin):
+def quantities(config, sampler, seed, rounds, thin, **schedule):
     """{name: (chain, draw)}."""
-    case, problem = make_problem(config, sampler, TUNE, thin)
+    case, problem = make_problem(config, sampler, TUNE, thin, **schedule)
     x_new = np.clip(case.model.x[list(ROWS)] + 0.01, 0, 1)
     codes = case.model.split.codes[list(ROWS)].astype(np.int32)
     nodes = np.random.default_rng(1).standard_normal((64, case.n_latents))  # the same for both samplers
@@ -88,9 +89,9 @@ def quantities(config, sampler, seed, rounds, thin):
     return {name: np.array([run[name] for run in runs], dtype=float) for name in runs[0]}
 
 
-def agreement(config, seed, rounds, min_ess):
+def agreement(config, seed, rounds, min_ess, **schedule):
     """`rounds` of Polya-Gamma, four times as many, which cost about as much again, of Metropolis."""
-    one = quantities(config, "polya_gamma", seed, rounds, 2)
+    one = quantities(config, "polya_gamma", seed, rounds, 2, **schedule)
     other = quantities(config, "metropolis", seed + 1, 4 * rounds, 8)
     return [compare_chains(name, one[name], other[name], min_ess) for name in one]
 
@@ -98,6 +99,14 @@ def agreement(config, seed, rounds, min_ess):
 @pytest.mark.parametrize("config", QUICK, ids=str)
 def test_two_samplers_agree(config, request):
     assert_gate(lambda seed, scale: agreement(config, seed, 5_000 * scale, 200), request.node.name)
+
+
+BRIDGES = {"tree_moves": 0, "latent_sweeps": 16}  # a bridge in every round, and no other tree moves
+
+
+@pytest.mark.parametrize("config", [CONFIGS[2], pytest.param(CONFIGS[4], marks=pytest.mark.long)], ids=str)
+def test_bridges_alone_give_the_same_trees(config, request):
+    assert_gate(lambda seed, scale: agreement(config, seed, 3_000 * scale, 200, **BRIDGES), request.node.name)
 
 
 @pytest.mark.long

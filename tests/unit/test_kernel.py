@@ -306,6 +306,18 @@ def test_orthogonalise_leaves_other_panels_alone(isa):
     assert np.array_equal(q[8:], rows[8:])  # a panel has at most 8 rows
 
 
+@pytest.mark.parametrize("n", [1, 7, 8, 30, 33, 129])
+def test_inverse_of_a_factor(isa, n):
+    """As good as solving for the unit vectors, padding that of the identity."""
+    layout = Layout(isa, n)
+    _, packed, _, _ = layout.factor(layout.correlate("gaussian", points(n)), 0.1, np.ones((1, n)))
+    got = layout.dense_rows(kernel.invert(isa, packed, layout.np))
+    lower = layout.dense(packed)
+    want = forward_solve(lower.astype(LD), np.eye(layout.np, dtype=LD)).T.astype(float)
+    assert np.abs(got - want).max() <= 10 * (n + 8) * EPS * np.linalg.cond(lower) * np.abs(want).max()
+    assert np.array_equal(got, np.triu(got))
+
+
 def chosen_isa(value):
     code = "from treedgp import _testing; print(_testing.kernel.chosen_isa())"
     env = {**os.environ, "TREEDGP_ISA": value}

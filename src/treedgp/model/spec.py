@@ -35,12 +35,12 @@ class Schedule:
     """How rounds are spent.
 
     A round makes `tree_moves` tree moves, then `range_moves` and `nugget_moves` proposals in each leaf, then the
-    Gibbs draws; 0.25 moves a round is one in every fourth round. None: 3 tree moves, or 12 where leaves have no GP and
-    a tree move is all a round costs; range moves by the root of the number of ranges, since each changes one. `weights`
-    are the probabilities of the moves in `TREE_MOVES`. A round of classification with latents makes `latent_sweeps`
-    sweeps over the classes; None: SWEEP_ROWS over the number of rows, at most MOST_SWEEPS, since a sweep of few rows
-    costs little. During the first `tune` rounds step sizes adapt and, if `anneal`, the likelihood is annealed; after
-    them every `thin`-th round is kept.
+    Gibbs draws; 0.25 moves a round is one in every fourth round. None: 3 tree moves, 1 where trees of latents have
+    bridges besides, or 12 where leaves have no GP and a tree move is all a round costs; range moves by the root of the
+    number of ranges, since each changes one. `weights` are the probabilities of the moves in `TREE_MOVES`. A round of
+    classification with latents makes `latent_sweeps` sweeps over the classes; None: SWEEP_ROWS over the number of rows,
+    at most MOST_SWEEPS, since a sweep of few rows costs little. During the first `tune` rounds step sizes adapt and, if
+    `anneal`, the likelihood is annealed; after them every `thin`-th round is kept.
     """
 
     tune: int = 1000
@@ -65,7 +65,8 @@ class Schedule:
 
     def resolved(self, n_ranges: int, n_rows: int = 0) -> Schedule:
         """With numbers in place of None; `n_rows` is that of latents."""
-        tree_moves = (3 if n_ranges else 12) if self.tree_moves is None else self.tree_moves
+        few = 1 if n_rows else 3
+        tree_moves = (few if n_ranges else 12) if self.tree_moves is None else self.tree_moves
         range_moves = math.ceil(math.sqrt(n_ranges)) if self.range_moves is None else self.range_moves
         sweeps = min(MOST_SWEEPS, max(1, SWEEP_ROWS // n_rows)) if n_rows else 1
         latent_sweeps = sweeps if self.latent_sweeps is None else self.latent_sweeps

@@ -46,6 +46,11 @@ struct Ops {
                    double* extra,  // ne panels of W rows, in place; may be null when ne = 0
                    int ne);
 
+  // L^-T of a factor as extra rows: row i is L^-1 times the i-th unit vector. A third of what factor() would take for it.
+  void (*invert)(const double* L,  // triangle_size(np, W)
+                 int np,
+                 double* extra);  // extra_size(np, np, W), written
+
   // Modified Gram-Schmidt of the first `rows` extra rows: A = Q R, the columns of A being those rows. Row j becomes
   // R_jj times that of Q; the other rows of its panel are lost. A row with remaining norm <= 1e-14 of its original norm
   // gets R_jj = 0 and a zero row of R.

@@ -9,50 +9,94 @@
 
 namespace treedgp {
 
-constexpr int n_ellipses = 8;  // a turn; they share a factorisation
+// The latents of a leaf given sites, and the labels' part in them.
+class Ellipses {
+ public:
+  // `draws`: how many steps are to be taken. After factor_prior().
+  template <class Rng>
+  Ellipses(const Leaf& leaf, int m, const std::vector<const Layer*>& layers, const Problem& problem, const Response& sites,
+           int draws, Workspace& ws, Rng& rng)
+      : rows_(leaf.region->rows), n_(static_cast<int>(rows_.size())),
+        law_(mean_and_draws(problem, leaf, sites, draws, layers[m]->hyper, ws, rng)), points_(n_), next_(n_) {
+    for (int i = 0; i < n_; ++i) {
+      const int row = rows_[i];
+      const double sign = problem.classes.label[row] == m ? 1 : -1;
+      points_[i] = {sign, law_(i, 0) - log_sum_others(layers, row, m), sites.z[row] - law_(i, 0), 0.5 / sites.noise[row]};
+    }
+  }
+
+  // Latents from and to the rows of the whole; between they are less the law's mean.
+  Vector centred(const Vector& z) const {
+    Vector f(n_);
+    for (int i = 0; i < n_; ++i) f[i] = z[rows_[i]] - law_(i, 0);
+    return f;
+  }
+  void write(const Vector& f, Vector& z) const {
+    for (int i = 0; i < n_; ++i) z[rows_[i]] = law_(i, 0) + f[i];
+  }
+
+  // The next draw of the law.
+  Vector draw() {
+    Vector f(n_);
+    ++used_;
+    for (int i = 0; i < n_; ++i) f[i] = law_(i, used_) - law_(i, 0);
+    return f;
+  }
+
+  // log of the labels' probability over the sites' density, up to a constant of the rows: log sigmoid(+-(f - others)), one
+  // exponential a point.
+  double log_density(const Vector& f) const {
+    double sum = 0, product = 1;
+    for (int i = 0; i < n_; ++i) {
+      const Point& p = points_[i];
+      const double lead = p.sign * (p.lead + f[i]), off = p.site - f[i];
+      sum += std::min(lead, 0.0) + p.half_precision * off * off;
+      product *= 1 + std::exp(-std::abs(lead));
+      if (i % 512 == 511) sum -= std::log(std::exchange(product, 1.0));  // below 2^512
+    }
+    return sum - std::log(product);
+  }
+
+  // A step of f under the law times the density to the power `power`.
+  template <class Rng>
+  void step(Vector& f, double power, Rng& rng) {
+    const Vector v = draw();
+    const double level = power * log_density(f) - rng.exponential();
+    double angle = 2 * std::numbers::pi * rng.uniform(), low = angle - 2 * std::numbers::pi, high = angle;
+    for (;;) {
+      const double c = std::cos(angle), s = std::sin(angle);
+      for (int i = 0; i < n_; ++i) next_[i] = c * f[i] + s * v[i];
+      if (power * log_density(next_) > level) return f.swap(next_);
+      if (!(high - low > 1e-12)) return;  // the density is not a number: stay
+      (angle < 0 ? low : high) = angle;
+      angle = low + rng.uniform() * (high - low);
+    }
+  }
+
+ private:
+  struct Point {
+    double sign;  // +1 if the label is m
+    double lead;  // of the law's mean over the other classes
+    double site, half_precision;
+  };
+
+  const std::vector<int>& rows_;
+  int n_, used_ = 0;
+  Matrix law_;  // mean, then draws
+  std::vector<Point> points_;
+  Vector next_;
+};
+
+constexpr int n_ellipses = 6;  // a turn; they share a factorisation
 
 // After factor_prior().
 template <class Rng>
 void slide_latents(Layer& layer, const Leaf& leaf, int m, const std::vector<const Layer*>& layers, const Problem& problem,
                    Workspace& ws, Rng& rng) {
-  const auto& rows = leaf.region->rows;
-  const int n = static_cast<int>(rows.size());
-  const Response data = site_data(layer, leaf, m, layers);
-  const Matrix law = mean_and_draws(problem, leaf, data, n_ellipses, layer.hyper, ws, rng);
-  Vector others(n), f(n), next(n);
-  for (int i = 0; i < n; ++i) {
-    others[i] = log_sum_others(layers, rows[i], m);
-    f[i] = layer.response.z[rows[i]] - law(i, 0);
-  }
-  // Of the labels over the sites, up to a constant, for latents at `at` from the mean.
-  auto log_density = [&](const Vector& at) {
-    double sum = 0;
-    for (int i = 0; i < n; ++i) {
-      const double value = law(i, 0) + at[i], off = data.z[rows[i]] - value;
-      sum += (problem.classes.label[rows[i]] == m ? value : 0) - log_add(others[i], value) +
-             0.5 * off * off / data.noise[rows[i]];
-    }
-    return sum;
-  };
-
-  double current = log_density(f);
-  for (int k = 1; k <= n_ellipses; ++k) {
-    const double level = current - rng.exponential();
-    double angle = 2 * std::numbers::pi * rng.uniform(), low = angle - 2 * std::numbers::pi, high = angle;
-    for (;;) {
-      for (int i = 0; i < n; ++i) next[i] = std::cos(angle) * f[i] + std::sin(angle) * (law(i, k) - law(i, 0));
-      const double density = log_density(next);
-      if (density > level) {
-        f.swap(next);
-        current = density;
-        break;
-      }
-      if (!(high - low > 1e-12)) break;  // the density is not a number: stay
-      (angle < 0 ? low : high) = angle;
-      angle = low + rng.uniform() * (high - low);
-    }
-  }
-  for (int i = 0; i < n; ++i) layer.response.z[rows[i]] = law(i, 0) + f[i];
+  Ellipses ellipses(leaf, m, layers, problem, site_data(layer.sites, leaf, m, layers), n_ellipses, ws, rng);
+  Vector f = ellipses.centred(layer.response.z);
+  for (int k = 0; k < n_ellipses; ++k) ellipses.step(f, 1, rng);
+  ellipses.write(f, layer.response.z);
 }
 
 }  // namespace treedgp

@@ -7,9 +7,25 @@
 #include <stdexcept>
 
 #include "treedgp/kernel/triangle.hpp"
-#include "treedgp/latent/precision.hpp"
+#include "treedgp/state/state.hpp"
 
 namespace treedgp {
+
+// F beta0 at the leaf's rows.
+inline Vector prior_mean(const Problem& problem, const Leaf& leaf, const Hyper& h) {
+  const auto& rows = leaf.region->rows;
+  Vector mean(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    for (int j = 0; j < problem.data.m(); ++j) mean[i] += problem.data.design(rows[i], j) * h.beta0[j];
+  return mean;
+}
+
+// z - F beta0 at the leaf's rows.
+inline Vector residuals(const Problem& problem, const Leaf& leaf, const Vector& z, const Hyper& h) {
+  Vector r = prior_mean(problem, leaf, h);
+  for (std::size_t i = 0; i < r.size(); ++i) r[i] = z[leaf.region->rows[i]] - r[i];
+  return r;
+}
 
 // Factor of the leaf's K, with the noise of `response`; extra rows as the kernel wants them.
 inline void factor_leaf(const Leaf& leaf, const Response& response, double* extra, int panels, Workspace& ws,
@@ -28,29 +44,31 @@ inline void factor_prior(const Leaf& leaf, Workspace& ws) {
   if (!leaf.params.linear()) factor_leaf(leaf, {}, nullptr, 0, ws, ws.prior_factor);
 }
 
-// u ~ N(F beta0, sigma2 (K + tau2 F W F')) at the leaf's rows, after factor_prior().
+// Columns of u ~ N(F beta0, sigma2 (K + tau2 F W F')) at the leaf's rows, after factor_prior().
 template <class Rng>
-Vector draw_prior_latent(const Problem& problem, const Leaf& leaf, const Hyper& h, const Workspace& ws, Rng& rng) {
+Matrix draw_prior_latents(const Problem& problem, const Leaf& leaf, int draws, const Hyper& h, const Workspace& ws, Rng& rng) {
   const auto& rows = leaf.region->rows;
   const int n = static_cast<int>(rows.size()), m = problem.data.m();
   const double sigma = std::sqrt(leaf.params.sigma2);
-  Vector beta(m);
-  for (double& b : beta) b = sigma * std::sqrt(leaf.params.tau2) * rng.normal();
-  solve_upper(h.w_root, beta);
-
-  Vector u(n);
+  Matrix u(n, draws);
   if (leaf.params.linear()) {
-    for (double& v : u) v = std::sqrt(1 + leaf.params.g) * rng.normal();
+    for (double& v : u.values) v = std::sqrt(1 + leaf.params.g) * rng.normal();
   } else {
     const int W = kernel::ops(n).width, np = kernel::panel_rows(n, W);
-    Vector e(np), product(np);
-    for (int i = 0; i < n; ++i) e[i] = rng.normal();
-    kernel::multiply_lower(ws.prior_factor.data(), W, np, e.data(), product.data());
-    std::copy_n(product.begin(), n, u.begin());
+    Vector e(static_cast<std::size_t>(np) * draws), product(e.size());
+    for (int i = 0; i < n * draws; ++i) e[i] = rng.normal();
+    kernel::multiply_lower(ws.prior_factor.data(), W, np, draws, e.data(), product.data());
+    for (int k = 0; k < draws; ++k)
+      for (int i = 0; i < n; ++i) u(i, k) = product[i * draws + k];
   }
-  for (int i = 0; i < n; ++i) {
-    u[i] *= sigma;
-    for (int j = 0; j < m; ++j) u[i] += problem.data.design(rows[i], j) * (h.beta0[j] + beta[j]);
+  for (int k = 0; k < draws; ++k) {
+    Vector beta(m);
+    for (double& b : beta) b = sigma * std::sqrt(leaf.params.tau2) * rng.normal();
+    solve_upper(h.w_root, beta);
+    for (int i = 0; i < n; ++i) {
+      u(i, k) *= sigma;
+      for (int j = 0; j < m; ++j) u(i, k) += problem.data.design(rows[i], j) * (h.beta0[j] + beta[j]);
+    }
   }
   return u;
 }
@@ -86,20 +104,21 @@ inline Matrix solve_noisy(const Problem& problem, const Leaf& leaf, const Respon
   for (int j = 0; j < m; ++j)
     for (int k = 0; k < m; ++k) precision(j, k) = dot(j, k) + h.w_inv(j, k) / leaf.params.tau2;
   if (!cholesky(precision)) throw std::runtime_error("the coefficients of a leaf have no posterior");
-  Vector b(m), column(np);
+  Vector b(m), columns(static_cast<std::size_t>(np) * r.cols);  // as the kernel has them: rows contiguous
   for (int k = 0; k < r.cols; ++k) {
     for (int j = 0; j < m; ++j) b[j] = dot(j, m + k);
     solve_lower(precision, b);
     solve_lower_transposed(precision, b);
-    std::fill(column.begin(), column.end(), 0.0);
     for (int i = 0; i < n; ++i) {
-      column[i] = fr(i, m + k);
-      for (int j = 0; j < m; ++j) column[i] -= fr(i, j) * b[j];
-      if (linear) column[i] *= scale[i];
+      double& to = columns[i * r.cols + k];
+      to = fr(i, m + k);
+      for (int j = 0; j < m; ++j) to -= fr(i, j) * b[j];
+      if (linear) to *= scale[i];
     }
-    if (!linear) kernel::solve_lower_transposed(ws.factor.data(), W, np, column.data());
-    std::copy_n(column.begin(), n, &x(0, k));
   }
+  if (!linear) kernel::solve_lower_transposed(ws.factor.data(), W, np, r.cols, columns.data());
+  for (int k = 0; k < r.cols; ++k)
+    for (int i = 0; i < n; ++i) x(i, k) = columns[i * r.cols + k];
   return x;
 }
 
@@ -110,13 +129,17 @@ Matrix mean_and_draws(const Problem& problem, const Leaf& leaf, const Response& 
   const auto& rows = leaf.region->rows;
   const int n = static_cast<int>(rows.size());
   Matrix f(n, 1 + draws), r(n, 1 + draws);  // y - e, then f; y - u - e
-  for (int k = 0; k <= draws; ++k) {
-    const Vector u = k == 0 ? prior_mean(problem, leaf, h) : draw_prior_latent(problem, leaf, h, ws, rng);
-    for (int i = 0; i < n; ++i) {
-      f(i, k) = response.z[rows[i]] - (k == 0 ? 0 : std::sqrt(response.noise[rows[i]]) * rng.normal());
-      r(i, k) = f(i, k) - u[i];
-    }
+  const Vector mean = prior_mean(problem, leaf, h);
+  const Matrix u = draw_prior_latents(problem, leaf, draws, h, ws, rng);
+  for (int i = 0; i < n; ++i) {
+    f(i, 0) = response.z[rows[i]];
+    r(i, 0) = f(i, 0) - mean[i];
   }
+  for (int k = 1; k <= draws; ++k)
+    for (int i = 0; i < n; ++i) {
+      f(i, k) = response.z[rows[i]] - std::sqrt(response.noise[rows[i]]) * rng.normal();
+      r(i, k) = f(i, k) - u(i, k - 1);
+    }
   const Matrix x = solve_noisy(problem, leaf, response, r, h, ws);
   for (int k = 0; k <= draws; ++k)
     for (int i = 0; i < n; ++i) f(i, k) -= response.noise[rows[i]] / leaf.params.sigma2 * x(i, k);
@@ -129,6 +152,74 @@ void draw_latent(Layer& layer, const Leaf& leaf, const Response& y, const Proble
   const Matrix drawn = mean_and_draws(problem, leaf, y, 1, layer.hyper, ws, rng);
   const auto& rows = leaf.region->rows;
   for (std::size_t i = 0; i < rows.size(); ++i) layer.response.z[rows[i]] = drawn(static_cast<int>(i), 1);
+}
+
+// Of the inverse of a GP leaf's K + nu / sigma2: its diagonal, and its products with the columns of `b`.
+inline Matrix diagonal_and_solutions(const Leaf& leaf, const Response& response, const Matrix& b, Workspace& ws) {
+  const int n = b.rows, W = kernel::ops(n).width, np = kernel::panel_rows(n, W);
+  const std::size_t size = kernel::extra_size(b.cols, np, W);
+  ws.extra.reserve(std::max(size, kernel::extra_size(np, np, W)));
+  std::fill_n(ws.extra.data(), size, 0.0);
+  for (int j = 0; j < b.cols; ++j)
+    for (int i = 0; i < n; ++i) kernel::extra_at(ws.extra.data(), np, W, j, i) = b(i, j);
+  factor_leaf(leaf, response, ws.extra.data(), kernel::panel_rows(b.cols, W) / W, ws, ws.factor);
+  Matrix lb(np, b.cols), out(np, 1 + b.cols);  // L^-1 b
+  for (int j = 0; j < b.cols; ++j)
+    for (int i = 0; i < np; ++i) lb(i, j) = kernel::extra_at(ws.extra.data(), np, W, j, i);
+
+  kernel::ops(n).invert(ws.factor.data(), np, ws.extra.data());
+  for (int first = 0; first < np; first += W)
+    for (int k = first; k < np; ++k) {
+      const double* row = &kernel::extra_at(ws.extra.data(), np, W, first, k);
+      for (int w = 0; w < W; ++w) out(first + w, 0) += row[w] * row[w];
+      for (int j = 0; j < b.cols; ++j)
+        for (int w = 0; w < W; ++w) out(first + w, 1 + j) += row[w] * lb(k, j);
+    }
+  return out;
+}
+
+// Mean and variance of each latent of a leaf given noisy data. With Q = (K + nu / sigma2 + tau2 F W F')^-1 they are
+// y_i - (nu_i / sigma2) (Q (y - F beta0))_i and nu_i (1 - (nu_i / sigma2) Q_ii).
+inline Matrix latent_moments(const Problem& problem, const Leaf& leaf, const Response& response, const Hyper& h,
+                             Workspace& ws) {
+  const auto& rows = leaf.region->rows;
+  const int n = static_cast<int>(rows.size()), m = problem.data.m();
+  const double sigma2 = leaf.params.sigma2;
+  const Vector v = residuals(problem, leaf, response.z, h);
+  Matrix b(n, m + 1), x(n, m + 2);  // [F v]; without the third term of Q^-1: the diagonal of Q, Q [F v]
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j <= m; ++j) b(i, j) = j < m ? problem.data.design(rows[i], j) : v[i];
+  if (!leaf.params.linear()) {
+    x = diagonal_and_solutions(leaf, response, b, ws);
+  } else {
+    for (int i = 0; i < n; ++i) {
+      x(i, 0) = 1 / (1 + leaf.params.g + response.noise[rows[i]] / sigma2);
+      for (int j = 0; j <= m; ++j) x(i, 1 + j) = x(i, 0) * b(i, j);
+    }
+  }
+
+  Matrix a(m, m), out(n, 2);  // W^-1 / tau2 + F' K^-1 F
+  Vector bv(m), row(m);
+  for (int j = 0; j < m; ++j) {
+    auto product = [&](int k) { return std::inner_product(&b(0, j), &b(0, j) + n, &x(0, 1 + k), 0.0); };
+    for (int k = 0; k < m; ++k) a(j, k) = h.w_inv(j, k) / leaf.params.tau2 + product(k);
+    bv[j] = product(m);
+  }
+  if (!cholesky(a)) throw std::runtime_error("the coefficients of a leaf have no posterior");
+  solve_lower(a, bv);
+  for (int i = 0; i < n; ++i) {
+    for (int j = 0; j < m; ++j) row[j] = x(i, 1 + j);
+    solve_lower(a, row);
+    double q = x(i, 0), r = x(i, 1 + m);
+    for (int j = 0; j < m; ++j) {
+      q -= row[j] * row[j];
+      r -= row[j] * bv[j];
+    }
+    const double noise = response.noise[rows[i]];
+    out(i, 0) = response.z[rows[i]] - noise / sigma2 * r;
+    out(i, 1) = noise * (1 - noise / sigma2 * q);
+  }
+  return out;
 }
 
 }  // namespace treedgp

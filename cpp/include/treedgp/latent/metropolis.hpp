@@ -27,7 +27,7 @@ void move_latents(Layer& layer, int m, const std::vector<const Layer*>& layers, 
   for (const Leaf& leaf : layer.leaves) {
     const auto& rows = leaf.region->rows;
     const int n = static_cast<int>(rows.size());
-    LeafPrecision precision(problem, leaf, {}, layer.hyper, ws);
+    LeafPrecision precision(problem, leaf, layer.hyper, ws);
     precision.start(residuals(problem, leaf, layer.response.z, layer.hyper));
 
     std::vector<int> order(n);

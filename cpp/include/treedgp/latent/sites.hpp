@@ -4,18 +4,17 @@
 #pragma once
 #include <numbers>
 
-#include "treedgp/latent/precision.hpp"
+#include "treedgp/latent/gaussian.hpp"
 #include "treedgp/state/softmax.hpp"
 
 namespace treedgp {
 
 // The sites as noisy data of f_m. They are relative: to the other classes' log sum, and to the leaf's sigma, since well
 // separated labels leave the amplitude open.
-inline Response site_data(const Layer& layer, const Leaf& leaf, int m, const std::vector<const Layer*>& layers) {
-  const std::size_t n = layer.response.z.size();
-  Response data{Vector(n), Vector(n)};
+inline Response site_data(const Sites& sites, const Leaf& leaf, int m, const std::vector<const Layer*>& layers) {
+  Response data{Vector(sites.size()), Vector(sites.size())};
   for (int i : leaf.region->rows) {
-    const Site& site = layer.sites[i];
+    const Site& site = sites[i];
     data.z[i] = log_sum_others(layers, i, m) + std::sqrt(leaf.params.sigma2) * site.shift / site.precision;
     data.noise[i] = leaf.params.sigma2 / site.precision;
   }
@@ -29,21 +28,18 @@ inline double normal_hazard(double z) {
 }
 
 // Moves the sites of a leaf by the share `gain` towards where their cavities and the labels put them.
-inline void learn_sites(Layer& layer, const Leaf& leaf, int m, const std::vector<const Layer*>& layers,
+inline void learn_sites(Sites& sites, const Leaf& leaf, int m, const std::vector<const Layer*>& layers,
                         const Problem& problem, double gain, Workspace& ws) {
   constexpr double probit = 1.7 * 1.7;
   const auto& rows = leaf.region->rows;
   const int n = static_cast<int>(rows.size());
   const double sigma2 = leaf.params.sigma2, sigma = std::sqrt(sigma2);
-  const Response data = site_data(layer, leaf, m, layers);
-  LeafPrecision precision(problem, leaf, data, layer.hyper, ws);
-  precision.start(residuals(problem, leaf, data.z, layer.hyper));
+  const Response data = site_data(sites, leaf, m, layers);
+  const Matrix latent = latent_moments(problem, leaf, data, layers[m]->hyper, ws);
   for (int i = 0; i < n; ++i) {
     const int row = rows[i];
-    Site& site = layer.sites[row];
-    const double noise = data.noise[row], share = noise / sigma2;
-    const double f = data.z[row] - share * precision.r(i) - log_sum_others(layers, row, m);
-    const double var = noise * (1 - share * precision.at(i, i));
+    Site& site = sites[row];
+    const double f = latent(i, 0) - log_sum_others(layers, row, m), var = latent(i, 1);
     const double rest = 1 / var - site.precision / sigma2;  // precision of the cavity
     if (!(var > 0) || !(rest > 0)) continue;
     const double sign = problem.classes.label[row] == m ? 1 : -1;

@@ -1,5 +1,7 @@
 // What a leaf carries through tree moves, and its prior.
 #pragma once
+#include <numbers>
+
 #include "treedgp/prior/coefficients.hpp"
 #include "treedgp/prior/inverse_gamma.hpp"
 #include "treedgp/prior/limiting_prior.hpp"
@@ -55,6 +57,44 @@ struct LeafPrior {
     if (sigma2_explicit) p.sigma2 = 0.5 * h.g_sigma / rng.gamma(0.5 * h.a_sigma);
     return p;
   }
+
+  // What a grow move proposes for the sibling of a leaf: a draw from the prior or, half the time where ranges vary, near
+  // what the leaf has, since much of the input space often behaves alike.
+  template <class Rng>
+  LeafParams draw_sibling(Rng& rng, const Hyper& h, const LeafParams& leaf) const {
+    LeafParams p = draw(rng, h);
+    if (!ranges_vary() || rng.coin()) return p;
+    auto near = [&](double& value, double of_leaf) { value = of_leaf * std::exp(sibling_sd * rng.normal()); };
+    for (int i = 0; i < n_range; ++i) {
+      near(p.d[i], leaf.d[i]);
+      p.b[i] = rng.bernoulli(sibling_b) ? leaf.b[i] : limiting.draw(rng, p.d[i]);
+    }
+    if (!nugget.atoms()) near(p.g, leaf.g);
+    if (tau2_random) near(p.tau2, leaf.tau2);
+    if (sigma2_explicit) near(p.sigma2, leaf.sigma2);
+    return p;
+  }
+
+  double log_sibling(const LeafParams& p, const Hyper& h, const LeafParams& leaf) const {
+    if (!ranges_vary()) return log_p(p, h);
+    auto log_near = [](double value, double of_leaf) {
+      const double z = std::log(value / of_leaf) / sibling_sd;
+      return -0.5 * z * z - std::log(value * sibling_sd) - 0.5 * std::log(2 * std::numbers::pi);
+    };
+    double sum = nugget.atoms() ? nugget.log_p(p.g) : log_near(p.g, leaf.g);
+    for (int i = 0; i < n_range; ++i) {
+      const double p_b = (1 - sibling_b) * std::exp(limiting.log_p(p.b[i], p.d[i]));
+      sum += log_near(p.d[i], leaf.d[i]) + std::log(p.b[i] == leaf.b[i] ? p_b + sibling_b : p_b);
+    }
+    if (tau2_random) sum += log_near(p.tau2, leaf.tau2);
+    if (sigma2_explicit) sum += log_near(p.sigma2, leaf.sigma2);
+    return std::log(0.5) + log_add(log_p(p, h), sum);
+  }
+
+  bool ranges_vary() const { return n_range > 0 && !range.atoms(); }
+
+  static constexpr double sibling_sd = 0.7;  // on the log scale
+  static constexpr double sibling_b = 0.8;   // how often b stays
 };
 
 }  // namespace treedgp

@@ -21,13 +21,13 @@ std::optional<Proposal> propose_prune(const State& s, const Problem& problem, Wo
     const LeafParams& dropped = layer.leaves[node.first_leaf + (keep_left ? 1 : 0)].params;
     merged.emplace_back().push_back(fit_leaf(problem, layer, ws, region, kept));
     log_q_forward += log_half;
-    log_q_reverse += log_half + spec.leaf.log_p(dropped, layer.hyper);
+    log_q_reverse += log_half + spec.leaf.log_sibling(dropped, layer.hyper, kept);
   }
 
   Proposal next = replace_subtree(s, problem, node, make_leaf(region), std::move(merged));
   next.ratio.q_forward = spec.schedule.log_weight(TreeMove::prune) + log_one_of(candidates.size()) + log_q_forward;
   next.ratio.q_reverse = spec.schedule.log_weight(TreeMove::grow) + log_one_of(growable(next.tree, spec.split).size()) +
-                         log_rule(*region, node.node->rule) + log_q_reverse;
+                         log_propose_rule(*region, node.node->rule) + log_q_reverse;
   return next;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <cmath>
 #include <optional>
+#include <stdexcept>
 
 #include "treedgp/state/state.hpp"
 
@@ -95,5 +96,28 @@ inline std::optional<Proposal> rebuild_subtree(const State& s, const Problem& pr
 inline double log_one_of(std::size_t n) { return -std::log(static_cast<double>(n)); }
 
 const double log_half = std::log(0.5);
+
+// A rule for a node, from its prior unless options have weights.
+template <class Rng>
+Rule propose_rule(const Region& region, Rng& rng) {
+  if (!region.weighed) return draw_rule(rng, region);
+  Vector weights;
+  for (const ColumnMenu& menu : region.menu)
+    for (const Option& option : menu.options) weights.push_back(option.weight);
+  int left = rng.pick_weighted(weights);
+  for (const ColumnMenu& menu : region.menu) {
+    const int size = static_cast<int>(menu.options.size());
+    if (left < size) return {menu.column, menu.options[left].first + rng.pick(menu.options[left].count)};
+    left -= size;
+  }
+  throw std::logic_error("a rule was picked that is not there");
+}
+
+inline double log_propose_rule(const Region& region, const Rule& rule) {
+  if (!region.weighed) return log_rule(region, rule);
+  const ColumnMenu& menu = *region.menu_of(rule.column);
+  const Option& option = menu.options[menu.find(rule.cut)];
+  return std::log(option.weight / option.count);
+}
 
 }  // namespace treedgp

@@ -27,7 +27,8 @@ class ScalarPrior {
   }
 
   bool empty() const { return components_.empty(); }
-  bool fixed() const { return components_.size() == 1 && components_[0].rate == 0; }
+  bool atoms() const { return !components_.empty() && components_[0].rate == 0; }
+  bool fixed() const { return components_.size() == 1 && atoms(); }
 
   template <class Rng>
   double draw(Rng& rng) const {

@@ -4,7 +4,7 @@
 // polya_gamma: omega_i ~ PG(1, f_mi - c_i) makes the labels Gaussian data y_i ~ N(f_mi, 1 / omega_i) of f_m, so that the
 // moves integrate f_m out and see the labels. metropolis: the moves see f_m as it stands, which then moves in blocks.
 #pragma once
-#include "treedgp/latent/ellipses.hpp"
+#include "treedgp/latent/bridge.hpp"
 #include "treedgp/latent/gaussian.hpp"
 #include "treedgp/latent/metropolis.hpp"
 #include "treedgp/latent/polya_gamma.hpp"
@@ -46,12 +46,22 @@ void play_turn(State& s, Layer& layer, int m, const std::vector<const Layer*>& l
       factor_prior(leaf, ws);
       draw_latent(layer, leaf, y, problem, ws, rng);
       if (slides) {
-        if (tempo.site_gain > 0) learn_sites(layer, leaf, m, layers, problem, tempo.site_gain, ws);
+        if (tempo.site_gain > 0) learn_sites(layer.sites, leaf, m, layers, problem, tempo.site_gain, ws);
         slide_latents(layer, leaf, m, layers, problem, ws, rng);
       }
-      const bool accepted = scale_latent(layer, leaf, m, layers, problem, tempo.anneal, rng);
+      const bool accepted = scale_latents(layer, {&leaf, 1}, false, m, layers, problem, tempo.anneal, rng);
       counts.steps[latent_scale_step].add(accepted);
       tempo.adapt(layer.log_step[latent_scale_step], accepted);
+    }
+    if (problem.spec.sigma2.learn_g) {
+      const bool accepted = scale_latents(layer, layer.leaves, true, m, layers, problem, tempo.anneal, rng);
+      counts.steps[latent_scale_step].add(accepted);
+    }
+    if (slides && tempo.bridges && problem.spec.split.alpha > 0 && s.layers.size() == 1) {
+      const Schedule& schedule = problem.spec.schedule;
+      const double grow = schedule.weight(TreeMove::grow), prune = schedule.weight(TreeMove::prune);
+      const TreeMove move = rng.uniform() * (grow + prune) < grow ? TreeMove::grow : TreeMove::prune;
+      counts.tree[static_cast<int>(move)].add(bridge_tree(s, move, m, layers, problem, ws, rng));
     }
     refit(layer, problem, ws);
   }

@@ -62,7 +62,7 @@ void move_leaves(Layer& layer, const Problem& problem, Workspace& ws, const Temp
     for (int t = 0; t < range_moves; ++t) decide(propose_range(layer, problem, ws, i, now, rng), range_step);
     for (int t = 0; t < nugget_moves; ++t) decide(propose_nugget(layer, problem, ws, i, now, rng), nugget_step);
     if (!prior.sigma2_explicit) continue;
-    decide(propose_sigma2(layer, problem, ws, i, now, rng), sigma2_step);
+    for (int t = 0; t < tempo.sigma2_moves; ++t) decide(propose_sigma2(layer, problem, ws, i, now, rng), sigma2_step);
     if (prior.tau2_random) decide(propose_tau2(layer, problem, ws, i, now, rng), tau2_step);
   }
 }

@@ -36,13 +36,14 @@ enum Step {
 struct Site {
   double precision = 1e-4, shift = 0;
 };
+using Sites = std::vector<Site>;
 
 // One function over a tree: the response in regression, the latent of a class in classification.
 struct Layer {
   std::vector<Leaf> leaves;  // left to right
   Hyper hyper;
   std::array<double, n_steps> log_step{};  // random-walk scales, on the log scale of each parameter
-  std::vector<Site> sites;                 // (n) in classification with latents
+  Sites sites;                             // (n) in classification with latents
   Response response;                       // in classification the latent f, but for the turn of its class
 };
 

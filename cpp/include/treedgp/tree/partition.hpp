@@ -1,6 +1,8 @@
 // Rules, the rows they separate, and which rules a node admits.
 #pragma once
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -28,6 +30,7 @@ struct SplitColumn {
 // Cuts first .. first + count - 1 divide the node's rows in the same way (a level: count = 1).
 struct Option {
   int first, count;
+  double weight = 0;  // probability that a move proposes it, where that is not the prior's
 };
 
 struct ColumnMenu {
@@ -48,6 +51,7 @@ struct ColumnMenu {
 struct Region {
   std::vector<int> rows;
   std::vector<ColumnMenu> menu;
+  bool weighed = false;  // moves propose rules by the options' weights
 
   bool splittable() const { return !menu.empty(); }
   const ColumnMenu* menu_of(int column) const {
@@ -62,12 +66,20 @@ struct Region {
 };
 using RegionPtr = std::shared_ptr<const Region>;
 
+// Two rows close in the leaves' inputs, and whether their labels differ.
+struct Neighbours {
+  int i, j;
+  bool differ;
+};
+
 // Makes regions. A rule is admissible if both children have min_leaf rows and, where a design is given
 // (flat coefficient prior), a design of full column rank.
 class Partitioner {
  public:
-  Partitioner(std::vector<SplitColumn> columns, int n, int min_leaf, Matrix full_rank_design)
-      : columns_(std::move(columns)), n_(n), min_leaf_(min_leaf), design_(std::move(full_rank_design)) {}
+  Partitioner(std::vector<SplitColumn> columns, int n, int min_leaf, Matrix full_rank_design,
+              std::vector<Neighbours> neighbours)
+      : columns_(std::move(columns)), n_(n), min_leaf_(min_leaf), design_(std::move(full_rank_design)),
+        neighbours_(std::move(neighbours)) {}
 
   int n_columns() const { return static_cast<int>(columns_.size()); }
   const SplitColumn& column(int i) const { return columns_[i]; }
@@ -98,7 +110,55 @@ class Partitioner {
       for (int c = 0; c < static_cast<int>(columns_.size()); ++c)
         if (auto options = admissible(region->rows, c); !options.empty())
           region->menu.push_back({c, std::move(options)});
+    if (!neighbours_.empty()) weigh(*region);
     return region;
+  }
+
+  // A split may pay where neighbours on its two sides differ more often than neighbours do. Half of an option's weight is
+  // its prior; half goes by exp(llr / 4), llr the log likelihood ratio of the share of pairs that differ among those it
+  // parts to the share among all.
+  void weigh(Region& region) const {
+    std::vector<char> inside(n_);
+    for (int i : region.rows) inside[i] = 1;
+    std::vector<const Neighbours*> pairs;
+    int differ = 0;
+    for (const Neighbours& p : neighbours_)
+      if (inside[p.i] && inside[p.j]) {
+        pairs.push_back(&p);
+        differ += p.differ;
+      }
+    const double share = (differ + 0.5) / (pairs.size() + 1.0);
+    double top = 0;
+    for (ColumnMenu& menu : region.menu) {
+      const SplitColumn& c = columns_[menu.column];
+      std::vector<int> parted(c.size), unlike(c.size);  // by cut
+      for (const Neighbours* p : pairs) {
+        const auto [low, high] = std::minmax(c.code[p->i], c.code[p->j]);
+        if (low == high) continue;
+        const int at_high = c.categorical ? 1 : -1;  // parted by either level; by cuts from low to high - 1
+        parted[low] += 1;
+        parted[high] += at_high;
+        unlike[low] += p->differ;
+        unlike[high] += at_high * p->differ;
+      }
+      if (!c.categorical) {
+        std::partial_sum(parted.begin(), parted.end(), parted.begin());
+        std::partial_sum(unlike.begin(), unlike.end(), unlike.begin());
+      }
+      for (Option& option : menu.options) {
+        const double all = parted[option.first], u = unlike[option.first];
+        auto term = [&](double count, double p) { return count > 0 ? count * std::log(count / (all * p)) : 0; };
+        option.weight = u > share * all ? 0.25 * (term(u, share) + term(all - u, 1 - share)) : 0;
+        top = std::max(top, option.weight);
+      }
+    }
+    double total = 0;
+    for (ColumnMenu& menu : region.menu)
+      for (Option& option : menu.options) total += option.weight = std::exp(option.weight - top);
+    for (ColumnMenu& menu : region.menu)
+      for (Option& option : menu.options)
+        option.weight = 0.5 * option.weight / total + 0.5 / (region.menu.size() * menu.options.size());
+    region.weighed = true;
   }
 
   std::vector<Option> admissible(const std::vector<int>& rows, int column) const {
@@ -154,6 +214,7 @@ class Partitioner {
   std::vector<SplitColumn> columns_;
   int n_, min_leaf_;
   Matrix design_;  // (n, m), or empty
+  std::vector<Neighbours> neighbours_;  // empty: rules are proposed as the prior has them
 };
 
 }  // namespace treedgp

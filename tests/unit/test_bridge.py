@@ -1,0 +1,81 @@
+"""Bridges: what a leaf gives the labels, estimated from sites, against a sum over a grid. Rising estimates are unbiased
+and weigh the latents right; descending ones, from latents of the posterior, are unbiased for the reciprocal."""
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal, norm
+
+from oracle.class_model import core_problem
+from statistical.gates import Comparison, assert_gate, rejected, seed_of
+from treedgp import _testing
+from unit.test_ellipses import SITES, prior_law, state_of
+from unit.test_latent_draw import make_case
+
+GRID = np.linspace(-14, 14, 113)
+BATCHES = 50
+
+
+def by_grid(case, draw, turn):
+    """The integral of prod_i sigmoid(+-(f_i - others_i)) under the prior of three latents, and the mean of f."""
+    mean, cov, _ = prior_law(case, draw, turn)
+    f = np.stack(np.meshgrid(GRID, GRID, GRID, indexing="ij"), axis=-1).reshape(-1, 3)
+    latents = np.array([layer.y for layer in draw.layers])
+    others = np.logaddexp.reduce(np.vstack([np.delete(latents, turn, axis=0), np.zeros(3)]))
+    log_p = multivariate_normal(mean, cov).logpdf(f)
+    log_p -= np.logaddexp(0, np.where(draw.labels == turn, -1, 1) * (f - others)).sum(axis=1)
+    p = np.exp(log_p)
+    return p.sum() * (GRID[1] - GRID[0]) ** 3, p @ f / p.sum()
+
+
+def z_score(values, expected):
+    batches = values.reshape(BATCHES, -1).mean(axis=1)
+    return (batches.mean() - expected) / (batches.std(ddof=1) / np.sqrt(BATCHES))
+
+
+def rising(problem, state, turn, integral, mean, seed, draws):
+    """Mean estimate 1, in units of the integral, and mean latents weighted by the estimate."""
+    estimates, f = _testing.log_bridge(problem, state, turn, True, seed, draws)
+    weight = np.exp(estimates) / integral
+    scores = [z_score(weight, 1.0), *(z_score(weight * (f[:, i] - mean[i]), 0.0) for i in range(3))]
+    return [Comparison(f"rising {i}", 2 * norm.sf(abs(z))) for i, z in enumerate(scores)]
+
+
+def descending(problem, state, turn, integral, seed, draws):
+    """Mean of the reciprocal, from latents that the labels have seen."""
+    latents = _testing.slide_latents(problem, state, turn, seed, draws)
+    reciprocals = []
+    for i, f in enumerate(latents):
+        state[turn]["latent"] = f[None]
+        reciprocals.append(np.exp(-_testing.log_bridge(problem, state, turn, False, seed + i, 1)[0][0]))
+    return [Comparison("descending", 2 * norm.sf(abs(z_score(integral * np.array(reciprocals), 1.0))))]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("leaf", ["gp", "limiting"])
+@pytest.mark.parametrize("sites", SITES)
+def test_estimates_are_unbiased_both_ways(sites, leaf, n_classes, request):
+    rng = np.random.default_rng(seed_of(request.node.name))
+    case, draw = make_case(3, "gaussian", "constant", leaf, rng, n_classes=n_classes)
+    problem = core_problem(case, draw.labels, "polya_gamma")
+    state, turn = state_of(problem, draw, *SITES[sites]), n_classes - 2
+    integral, mean = by_grid(case, draw, turn)
+
+    def attempt(seed, scale):
+        return [
+            *rising(problem, state, turn, integral, mean, seed, 5_000 * scale),
+            *descending(problem, state, turn, integral, seed, 1_000 * scale),
+        ]
+
+    assert_gate(attempt, request.node.name)
+
+
+def test_another_integral_is_seen():
+    """That of one label turned over."""
+    case, draw = make_case(3, "gaussian", "constant", "gp", np.random.default_rng(1))
+    problem = core_problem(case, draw.labels, "polya_gamma")
+    state = state_of(problem, draw, *SITES["uneven"])
+    other = type(draw)(draw.layers, np.where(np.arange(3) == 1, 1 - draw.labels, draw.labels))
+    integral, mean = by_grid(case, draw, 0)
+    assert not rejected(rising(problem, state, 0, integral, mean, 1, 5_000))
+    assert rejected(rising(problem, state, 0, *by_grid(case, other, 0), 1, 5_000))
+    assert rejected(descending(problem, state, 0, by_grid(case, other, 0)[0], 1, 1_000))
