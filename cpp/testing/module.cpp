@@ -147,11 +147,21 @@ void redraw_labels(const Trees& trees, Problem& problem, Random& rng) {
   }
 }
 
+void play_bridges(Trees& trees, const Problem& problem, Workspace& ws, const Tempo& tempo, Counts& counts, Random& rng) {
+  int m = 0;
+  for (State& s : trees) {
+    bridge_tree(s, rng.coin() ? TreeMove::grow : TreeMove::prune, m++, latents(trees), problem, ws, rng);
+    refit(s.layers[0], problem, ws);
+    draw_coefficients(s.layers[0], problem, ws, tempo, counts, rng);
+  }
+}
+
 // Geweke's successive-conditional simulator: rounds (steps frozen, no annealing) alternate with new data from the
 // model; in classification the labels alone. Its stationary law is the joint prior of state and data. Every thin-th
 // pair is returned: the layer's draws and the response (draw, row); or the layers' draws and the labels (draw, row) that
 // their round was given, not those drawn after it, which would hide a round that ignores labels.
-nb::tuple joint_chain(Problem problem, const nb::list& state, std::uint64_t seed, std::int64_t sweeps, int thin) {
+// `bridges`: in place of a round only bridges, one in each tree, and coefficients, so that nothing else moves latents.
+nb::tuple joint_chain(Problem problem, const nb::list& state, std::uint64_t seed, std::int64_t sweeps, int thin, bool bridges) {
   if (problem.data.prior_only) throw std::invalid_argument("joint_chain: a prior-only problem has no response to draw");
   Workspace ws;
   Trees trees = StateIn(state, problem).restore(problem);
@@ -165,7 +175,11 @@ nb::tuple joint_chain(Problem problem, const nb::list& state, std::uint64_t seed
     for (std::int64_t sweep = 0; sweep < sweeps; ++sweep) {
       rng.start_round(sweep + 1);
       if (labelled) redraw_labels(trees, problem, rng);
-      play_round(trees, problem, ws, tempo_of(problem.spec.schedule.tune + sweep, problem.spec.schedule), counts, rng);
+      const Tempo tempo = tempo_of(problem.spec.schedule.tune + sweep, problem.spec.schedule);
+      if (bridges)
+        play_bridges(trees, problem, ws, tempo, counts, rng);
+      else
+        play_round(trees, problem, ws, tempo, counts, rng);
       if (!labelled)
         redraw_response(trees[0].layers[0], problem, ws, rng);
       if ((sweep + 1) % thin) continue;
@@ -208,7 +222,7 @@ NB_MODULE(_testing, m) {
   m.def("enumerate", &enumerate, nb::arg("problem"), nb::arg("state"), nb::arg("move"), nb::arg("index") = 0, nb::arg("turn") = 0, nb::arg("y") = nb::none(), nb::arg("noise") = nb::none());
   m.def("propose", &propose_once, nb::arg("problem"), nb::arg("state"), nb::arg("move"), nb::arg("index") = 0, nb::arg("seed") = 0, nb::arg("turn") = 0, nb::arg("y") = nb::none(), nb::arg("noise") = nb::none());
   m.def("leaf_terms", &leaf_terms, nb::arg("problem"), nb::arg("state"));
-  m.def("joint_chain", &joint_chain, nb::arg("problem"), nb::arg("state"), nb::arg("seed"), nb::arg("sweeps"), nb::arg("thin"));
+  m.def("joint_chain", &joint_chain, nb::arg("problem"), nb::arg("state"), nb::arg("seed"), nb::arg("sweeps"), nb::arg("thin"), nb::arg("bridges") = false);
   m.def("random_numbers", &random_numbers, nb::arg("kind"), nb::arg("parameter"), nb::arg("seed"), nb::arg("n"));
   m.def("philox", &philox, nb::arg("counter"), nb::arg("key"));
 }
