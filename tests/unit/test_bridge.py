@@ -8,8 +8,9 @@ import pytest
 from scipy.stats import multivariate_normal, norm
 
 from oracle.class_model import core_problem
+from statistical.class_models import make_class_case, split_data
 from statistical.gates import Comparison, assert_gate, rejected, seed_of
-from treedgp import _testing
+from treedgp import _core, _testing
 from unit.test_ellipses import SITES, prior_law, state_of
 from unit.test_latent_draw import make_case
 
@@ -84,3 +85,15 @@ def test_another_integral_is_seen():
     assert not rejected(rising(problem, state, 0, integral, mean, 1, 5_000))
     assert rejected(rising(problem, state, 0, *by_grid(case, other, 0), 1, 5_000))
     assert rejected(descending(problem, state, 0, by_grid(case, other, 0)[0], 1, 1_000))
+
+
+def test_a_leaf_that_does_not_factorise_is_refused():
+    """Twins without a nugget: a GP has no factor, and a bridge to one is refused like any other move."""
+    case = make_class_case("ctgp", 2, "fixed")
+    x = np.repeat(case.model.x[::2], 2, axis=0)
+    prior = replace(case.model.prior, g=(("atom", 1.0, 0.0),))
+    case = replace(case, model=replace(case.model, x=x, prior=prior, split=split_data(x, None, 0.8, 2)))
+    problem = core_problem(case, np.arange(len(x)) // 2 % 2, "polya_gamma", tune=0)
+    (draws,), _ = _testing.joint_chain(problem, _core.start(problem, 1, 0, True), 1, 1000, 1, bridges=True)
+    assert not draws["gp"].any()
+    assert len(set(np.diff(draws["node_start"]))) > 1  # limiting leaves grow and are pruned

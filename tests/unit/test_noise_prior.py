@@ -94,6 +94,22 @@ def test_half_t_refuses_what_is_no_scale(bad):
         NoisePrior(g_shape=bad)
 
 
+@pytest.mark.parametrize(
+    ("settings", "n_classes", "tree_moves"),
+    [
+        ({}, 3, 1),
+        ({"tree_sharing": "shared"}, 2, 1),
+        ({"tree_sharing": "shared"}, 3, 3),
+        ({"latent_sampler": "metropolis"}, 3, 3),
+    ],
+)
+def test_where_trees_have_bridges_they_need_fewer_other_moves(settings, n_classes, tree_moves):
+    spec = ModelSpec(mean="constant", priors=CLASS_PRIORS, classes=ClassSpec(**settings))
+    labels = (np.arange(8) % n_classes).astype(float)
+    problem = Problem.make(spec, InputEncoder.learn(X, ["x"], set(), (0,), (0,)), X, labels, n_classes=n_classes)
+    assert problem.spec.schedule.tree_moves == tree_moves
+
+
 @pytest.mark.parametrize(("rows", "sweeps"), [(1, 8), (100, 8), (200, 4), (401, 1), (5000, 1)])
 def test_few_rows_get_more_sweeps(rows, sweeps):
     assert Schedule().resolved(2, rows).latent_sweeps == sweeps

@@ -30,8 +30,9 @@ class Problem:
     def make(cls, spec: ModelSpec, encoder: InputEncoder, X: Floats, y: Floats, n_classes: int = 0) -> Problem:
         scale = ResponseScale.learn(y) if n_classes == 0 else ResponseScale(1.0, 0.0)
         x = encoder.leaf_inputs(X)
-        n_latents = len(x) if spec.has_latents else 0
-        spec = replace(spec, schedule=spec.schedule.resolved(spec.n_ranges(x.shape[1]), n_latents))
+        n_rows = len(x) if spec.has_latents else 0
+        schedule = spec.schedule.resolved(spec.n_ranges(x.shape[1]), n_rows, bridges=spec.has_bridges(n_classes))
+        spec = replace(spec, schedule=schedule)
         if spec.priors.coefficients.kind == "flat" and spec.linear_mean(x.shape[1]):
             _check_rank(x, encoder.leaf_names())
         return cls(spec, encoder, scale, x, encoder.codes(X), scale.scale(y), n_classes)

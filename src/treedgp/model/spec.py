@@ -63,9 +63,9 @@ class Schedule:
     def rounds(self, draws: int) -> int:
         return self.tune + draws * self.thin
 
-    def resolved(self, n_ranges: int, n_rows: int = 0) -> Schedule:
-        """With numbers in place of None; `n_rows` is that of latents."""
-        few = 1 if n_rows else 3
+    def resolved(self, n_ranges: int, n_rows: int = 0, *, bridges: bool = False) -> Schedule:
+        """With numbers in place of None; `n_rows` is that of latents, `bridges` whether their trees have them."""
+        few = 1 if bridges else 3
         tree_moves = (few if n_ranges else 12) if self.tree_moves is None else self.tree_moves
         range_moves = math.ceil(math.sqrt(n_ranges)) if self.range_moves is None else self.range_moves
         sweeps = min(MOST_SWEEPS, max(1, SWEEP_ROWS // n_rows)) if n_rows else 1
@@ -138,6 +138,13 @@ class ModelSpec:
     def has_latents(self) -> bool:
         """A classifier whose leaves are Gaussian processes of a latent, not class counts."""
         return self.classes is not None and self.leaf != "constant"
+
+    def has_bridges(self, n_classes: int) -> bool:
+        """Whether trees also move with their latents: each of one class alone, and the latents given Polya-Gamma."""
+        classes = self.classes
+        if classes is None or not self.has_latents or classes.latent_sampler != "polya_gamma":
+            return False
+        return classes.tree_sharing == "per_class" or n_classes == 2
 
     def to_json(self) -> dict[str, Any]:
         nested = {

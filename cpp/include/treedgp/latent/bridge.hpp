@@ -51,14 +51,14 @@ template <class Rng>
 bool bridge_tree(State& s, TreeMove move, int m, const std::vector<const Layer*>& layers, const Problem& problem,
                  Workspace& ws, Rng& rng) {
   auto next = move == TreeMove::grow ? propose_grow(s, problem, ws, rng) : propose_prune(s, problem, ws, rng);
-  if (!next) return false;
+  if (!next || !std::isfinite(next->ratio.total(1))) return false;  // density zero, for one where K does not factorise
   Layer& layer = s.layers[0];
   Vector f = layer.response.z;
   double& likelihood = next->ratio.likelihood = 0;  // in place of that of the latents as they stand
   for (const Leaf& leaf : next->leaves[0]) likelihood += log_bridge(leaf, m, layers, problem, true, f, ws, rng);
   for (int i = next->first; i < next->first + next->removed; ++i)
     likelihood -= log_bridge(layer.leaves[i], m, layers, problem, false, layer.response.z, ws, rng);
-  if (!accept(next->ratio, 1, rng)) return false;
+  if (!std::isfinite(likelihood) || !accept(next->ratio, 1, rng)) return false;
   commit(s, std::move(*next));
   layer.response.z = std::move(f);
   return true;

@@ -61,8 +61,7 @@ class LeafPrecision {
 
  private:
   Matrix over_diagonal(Matrix a) const {
-    for (int j = 0; j < a.cols; ++j)
-      for (int i = 0; i < n_; ++i) a(i, j) /= d_;
+    for (double& v : a.values) v /= d_;
     return a;
   }
 

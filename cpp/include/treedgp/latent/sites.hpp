@@ -1,6 +1,6 @@
 // SITES: for every label a normal density of its latent, so that the law of f given all of them lies near that given the
-// labels. They only say where ellipses.hpp looks for latents: any values are right. In tuning they are learned by steps
-// of expectation propagation (Minka 2001), the logistic curve taken for a probit of variance 1.7^2; then they stand.
+// labels. They only say where ellipses and bridges look for latents: any values are right. In tuning they are learned by
+// steps of expectation propagation (Minka 2001), the logistic curve taken for a probit of variance 1.7^2; then they stand.
 #pragma once
 #include <numbers>
 
