@@ -1,7 +1,7 @@
 """How the classifier's default priors were chosen: log loss on data sets that are not reported anywhere else.
 
-The amplitude of the latents and their nugget are varied, everything else is as by default. Real sets come with
-scikit-learn; synthetic ones have smooth, curved and cornered boundaries, with and without noise.
+The amplitude of the latents, their nugget and their ranges are varied, everything else is as by default. Real sets come
+with scikit-learn; synthetic ones have smooth, curved and cornered boundaries, with and without noise.
 """
 
 from __future__ import annotations
@@ -21,12 +21,24 @@ from sklearn import datasets as sets
 from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 
-from treedgp import CoefficientPrior, NoisePrior, NuggetPrior, Priors, TreedGPClassifier
+from treedgp import CoefficientPrior, LengthscalePrior, NoisePrior, NuggetPrior, Priors, TreedGPClassifier
 from treedgp.datasets import make_mixed_classes
 from treedgp.posterior.diagnostics import rhat
 
-AMPLITUDES = (3.0, 10.0, 30.0, 100.0)  # scale A of sigma ~ half-t with 5 degrees of freedom
-NUGGET_RATES = (100.0, 1000.0)
+RANGES = {  # d of exp(-r^2 / d), inputs scaled to [0, 1]
+    "half G(1, 20), half G(10, 10)": LengthscalePrior(),
+    "G(1, 2)": LengthscalePrior(weights=(1.0,), shapes=(1.0,), rates=(2.0,)),
+    "G(2, 2)": LengthscalePrior(weights=(1.0,), shapes=(2.0,), rates=(2.0,)),
+    "half G(1, 20), half G(2, 1)": LengthscalePrior(shapes=(1.0, 2.0), rates=(20.0, 1.0)),
+}
+PACKAGE, *OTHERS = RANGES
+# Scale A of sigma ~ half-t with 5 degrees of freedom; rate of the nugget; law of ranges.
+SETTINGS = [
+    *((amplitude, 1000.0, PACKAGE) for amplitude in (3.0, 10.0, 30.0, 100.0)),
+    *((amplitude, 100.0, PACKAGE) for amplitude in (30.0, 100.0)),
+    *((amplitude, 1000.0, ranges) for amplitude in (30.0, 100.0) for ranges in OTHERS),
+]
+NAMES = ["amplitude", "nugget rate", "ranges"]
 SPLITS = 3
 RUN: dict[str, Any] = {"chains": 2, "tune": 500, "draws": 300}
 
@@ -69,35 +81,36 @@ def all_sets() -> list[Set]:
     ]
 
 
-def priors(amplitude: float, nugget_rate: float) -> Priors:
+def priors(amplitude: float, nugget_rate: float, ranges: str) -> Priors:
     return Priors(
+        lengthscale=RANGES[ranges],
         nugget=NuggetPrior(shapes=(1.0,), rates=(nugget_rate,)),
         noise=NoisePrior.half_t(amplitude),
         coefficients=CoefficientPrior(kind="fixed", a=5.0, g=5.0, rates=None),
     )
 
 
-def fit(task: Set, split: int, amplitude: float, nugget_rate: float) -> dict[str, Any]:
+def fit(task: Set, split: int, setting: tuple[float, float, str]) -> dict[str, Any]:
     X, X_test, y, y_test = train_test_split(task.X, task.y, train_size=task.train, stratify=task.y, random_state=split)
     began = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # short runs; the loss is what counts
-        model = TreedGPClassifier(priors=priors(amplitude, nugget_rate), random_state=split, **RUN).fit(X, y)
+        model = TreedGPClassifier(priors=priors(*setting), random_state=split, **RUN).fit(X, y)
         loss = log_loss(y_test, model.predict_proba(X_test), labels=model.classes_)
     seconds = time.process_time() - began
     agreement = rhat(model.posterior_.log_posterior)
-    settings = {"set": task.name, "amplitude": amplitude, "nugget rate": nugget_rate}
-    return {**settings, "loss": loss, "R-hat": agreement, "seconds": seconds}
+    named = dict(zip(NAMES, setting, strict=True))
+    return {"set": task.name, **named, "loss": loss, "R-hat": agreement, "seconds": seconds}
 
 
 def main() -> None:
-    grid = itertools.product(all_sets(), range(SPLITS), AMPLITUDES, NUGGET_RATES)
+    grid = itertools.product(all_sets(), range(SPLITS), SETTINGS)
     rows = Parallel(n_jobs=os.cpu_count(), verbose=5)(delayed(fit)(*job) for job in grid)
     frame = pd.DataFrame(rows)
-    losses = frame.groupby(["set", "amplitude", "nugget rate"])["loss"].mean().unstack(["amplitude", "nugget rate"])
+    losses = frame.groupby(["set", *NAMES])["loss"].mean().unstack(NAMES)
     # Sets differ in how hard they are: what counts is the excess over the best setting of the set.
     excess = losses.sub(losses.min(axis=1), axis=0)
-    by_setting = frame.groupby(["amplitude", "nugget rate"])
+    by_setting = frame.groupby(NAMES)
     overall = pd.DataFrame(
         {
             "excess log loss, mean": excess.mean(),
@@ -106,7 +119,7 @@ def main() -> None:
             "CPU s a fit": by_setting["seconds"].mean(),
         }
     ).round(4)
-    best = losses.round(3).set_axis([f"{a:g}, {r:g}" for a, r in losses.columns], axis=1)
+    each = losses.round(3).set_axis([f"{a:g}, {r:g}, {law}" for a, r, law in losses.columns], axis=1)
     write(
         "class_priors",
         "Priors of the classifier",
@@ -114,8 +127,8 @@ def main() -> None:
             f"Mean over {len(losses)} data sets, {SPLITS} splits of each, of the log loss on rows held out, less that "
             f"of the best setting for the set ({RUN}). The standard error is over data sets.",
             table(overall.reset_index()),
-            "Each set: log loss by (amplitude, nugget rate).",
-            table(best.reset_index()),
+            "Each set: log loss by amplitude, nugget rate, ranges.",
+            table(each.reset_index()),
             f"CPU seconds in all: {frame['seconds'].sum():.0f}. {machine('No peer')}",
         ],
     )

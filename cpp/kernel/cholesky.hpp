@@ -74,7 +74,7 @@ TREEDGP_INLINE bool factor_block(double* d, const double* noise, double* out, Lo
   for (int c = 0; c < W; ++c) {
     const double p = next;
     if (!(p >= 2.2250738585072014e-308)) return false;  // smallest normal: its reciprocal is finite
-    const double inverse = 1 / p, l = sqrt(p);
+    const double inverse = 1 / p, l = sqrt(p), reciprocal = 1 / l;
     if (c + 1 < W) {  // the next pivot ahead of the rest of its column: all later ones wait for it
       const double below = d[c * W + c + 1];
       next = d[(c + 1) * W + c + 1] + noise[c + 1] - below * below * inverse;
@@ -82,7 +82,6 @@ TREEDGP_INLINE bool factor_block(double* d, const double* noise, double* out, Lo
     const V column = load(d + c * W);
     TREEDGP_UNROLL
     for (int t = c + 1; t < W; ++t) store(d + t * W, load(d + t * W) - column * (d[c * W + t] * inverse));
-    const double reciprocal = l * inverse;
     store(d + c * W, column * reciprocal);
     store(out + c * W, column * reciprocal);
     d[c * W + c] = reciprocal;
@@ -127,16 +126,34 @@ double factor(const double* kstar, const double* noise, int np, double* L, doubl
   return determinant.log_total();
 }
 
+// The diagonal block of pivot row b as solve_panels wants it.
+TREEDGP_INLINE void load_block(const double* L, int b, double* d) {
+  const double* block = L + panel_start(b) + static_cast<Index>(b) * W * W;
+  for (int i = 0; i < W * W; ++i) d[i] = block[i];
+  for (int c = 0; c < W; ++c) d[c * W + c] = 1 / d[c * W + c];
+}
+
+void solve(const double* L, int np, double* extra, int ne) {
+  alignas(64) double d[W * W];
+  for (int b = 0; b < np / W; ++b) {
+    load_block(L, b, d);
+    for (int r = 0; r < ne; ++r) {
+      double* e = extra + static_cast<Index>(r) * np * W;
+      const Panel panel = {e, e};
+      solve_panels<1>(&panel, L + panel_start(b), 0, b * W, d);
+    }
+  }
+}
+
 void invert(const double* L, int np, double* extra) {
   const int blocks = np / W;
   for (Index i = 0; i < static_cast<Index>(np) * np; ++i) extra[i] = 0;
   for (int i = 0; i < np; ++i) extra[static_cast<Index>(i / W) * np * W + static_cast<Index>(i) * W + i % W] = 1;
+  alignas(64) double d[W * W];
   for (int b = 0; b < blocks; ++b) {
     const int k = b * W;
     const double* pivot = L + panel_start(b);
-    alignas(64) double d[W * W];
-    for (int i = 0; i < W * W; ++i) d[i] = pivot[k * W + i];
-    for (int c = 0; c < W; ++c) d[c * W + c] = 1 / d[c * W + c];
+    load_block(L, b, d);
 
     Panel a[MR];
     int r = 0;  // the next panel; those after b have nothing in these columns

@@ -150,7 +150,10 @@ void redraw_labels(const Trees& trees, Problem& problem, Random& rng) {
 void play_bridges(Trees& trees, const Problem& problem, Workspace& ws, const Tempo& tempo, Counts& counts, Random& rng) {
   int m = 0;
   for (State& s : trees) {
-    bridge_tree(s, rng.coin() ? TreeMove::grow : TreeMove::prune, m++, latents(trees), problem, ws, rng);
+    const auto move = static_cast<TreeMove>(rng.pick_weighted(problem.spec.schedule.weights));
+    auto next = propose_tree_move(move, s, problem, ws, rng);
+    if (next) cross_bridge(s, std::move(*next), m, latents(trees), problem, ws, rng);
+    ++m;
     refit(s.layers[0], problem, ws);
     draw_coefficients(s.layers[0], problem, ws, tempo, counts, rng);
   }

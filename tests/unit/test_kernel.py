@@ -318,6 +318,15 @@ def test_inverse_of_a_factor(isa, n):
     assert np.array_equal(got, np.triu(got))
 
 
+@pytest.mark.parametrize("n", [1, 7, 8, 30, 33, 129])
+def test_rows_solved_by_a_factor(isa, n):
+    """To the bit what they become when they ride along with the factorisation."""
+    layout, rows = Layout(isa, n), np.random.default_rng(n).normal(size=(11, n))
+    _, packed, want, _ = layout.factor(layout.correlate("gaussian", points(n)), 0.1, rows)
+    got = kernel.solve(isa, packed, layout.rows(rows), layout.np)
+    assert np.array_equal(layout.dense_rows(got)[: len(rows)], layout.dense_rows(want)[: len(rows)])
+
+
 def chosen_isa(value):
     code = "from treedgp import _testing; print(_testing.kernel.chosen_isa())"
     env = {**os.environ, "TREEDGP_ISA": value}

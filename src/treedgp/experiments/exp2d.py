@@ -77,7 +77,7 @@ def _read(path: Path) -> tuple[np.ndarray, np.ndarray]:
 
 def length(settings: Settings) -> RunLength:
     chains = settings.chains or settings.pick(1, 4)
-    return RunLength(500, 100, 5, chains) if settings.quick else RunLength(2500, 1000 // chains or 1, 50, chains)
+    return RunLength(500, 100, 5, chains) if settings.quick else RunLength(2500, 1000 // chains or 1, 10, chains)
 
 
 def jobs(settings: Settings) -> list[Job]:

@@ -46,6 +46,12 @@ struct Ops {
                    double* extra,  // ne panels of W rows, in place; may be null when ne = 0
                    int ne);
 
+  // extra <- extra L^-T by a factor: to the bit what factor() made of them.
+  void (*solve)(const double* L,  // triangle_size(np, W)
+                int np,
+                double* extra,  // ne panels of W rows, in place
+                int ne);
+
   // L^-T of a factor as extra rows: row i is L^-1 times the i-th unit vector. A third of what factor() would take for it.
   void (*invert)(const double* L,  // triangle_size(np, W)
                  int np,

@@ -5,8 +5,7 @@
 // the old ones (Karagiannis & Andrieu 2013). Whatever the sites, the move is exact.
 #pragma once
 #include "treedgp/latent/ellipses.hpp"
-#include "treedgp/moves/grow.hpp"
-#include "treedgp/moves/prune.hpp"
+#include "treedgp/moves/ratio.hpp"
 
 namespace treedgp {
 
@@ -46,20 +45,19 @@ double log_bridge(const Leaf& leaf, int m, const std::vector<const Layer*>& laye
   return sum;
 }
 
-// A grow or prune move of a tree that class m has for itself: whether it is made; then the state has its latents too.
+// Decides on a tree move of class m, which has its tree for itself. If it is made the state has its latents too.
 template <class Rng>
-bool bridge_tree(State& s, TreeMove move, int m, const std::vector<const Layer*>& layers, const Problem& problem,
-                 Workspace& ws, Rng& rng) {
-  auto next = move == TreeMove::grow ? propose_grow(s, problem, ws, rng) : propose_prune(s, problem, ws, rng);
-  if (!next || !std::isfinite(next->ratio.total(1))) return false;  // density zero, for one where K does not factorise
+bool cross_bridge(State& s, Proposal&& next, int m, const std::vector<const Layer*>& layers, const Problem& problem,
+                  Workspace& ws, Rng& rng) {
+  if (!std::isfinite(next.ratio.total(1))) return false;  // density zero, for one where K does not factorise
   Layer& layer = s.layers[0];
   Vector f = layer.response.z;
-  double& likelihood = next->ratio.likelihood = 0;  // in place of that of the latents as they stand
-  for (const Leaf& leaf : next->leaves[0]) likelihood += log_bridge(leaf, m, layers, problem, true, f, ws, rng);
-  for (int i = next->first; i < next->first + next->removed; ++i)
+  double& likelihood = next.ratio.likelihood = 0;  // in place of that of the latents as they stand
+  for (const Leaf& leaf : next.leaves[0]) likelihood += log_bridge(leaf, m, layers, problem, true, f, ws, rng);
+  for (int i = next.first; i < next.first + next.removed; ++i)
     likelihood -= log_bridge(layer.leaves[i], m, layers, problem, false, layer.response.z, ws, rng);
-  if (!std::isfinite(likelihood) || !accept(next->ratio, 1, rng)) return false;
-  commit(s, std::move(*next));
+  if (!std::isfinite(likelihood) || !accept(next.ratio, 1, rng)) return false;
+  commit(s, std::move(next));
   layer.response.z = std::move(f);
   return true;
 }

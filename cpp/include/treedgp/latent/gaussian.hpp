@@ -27,21 +27,32 @@ inline Vector residuals(const Problem& problem, const Leaf& leaf, const Vector& 
   return r;
 }
 
-// Factor of the leaf's K, with the noise of `response`; extra rows as the kernel wants them.
-inline void factor_leaf(const Leaf& leaf, const Response& response, double* extra, int panels, Workspace& ws,
+// Factor of the leaf's K, with the noise of `response`; extra rows as the kernel wants them. Returns log|K|.
+inline double factor_leaf(const Leaf& leaf, const Response& response, double* extra, int panels, Workspace& ws,
                         kernel::Buffer& factor) {
   const int n = static_cast<int>(leaf.region->rows.size());
   const auto& ops = kernel::ops(n);
   const int np = kernel::panel_rows(n, ops.width);
   fill_noise(response, leaf.region->rows, np, leaf.params, ws);
   factor.reserve(kernel::triangle_size(np, ops.width));
-  if (std::isnan(ops.factor(leaf.basis->kstar.data(), ws.noise.data(), np, factor.data(), extra, panels)))
-    throw std::runtime_error("the correlation matrix of a leaf does not factorise");
+  const double log_det = 2 * ops.factor(leaf.basis->kstar.data(), ws.noise.data(), np, factor.data(), extra, panels);
+  if (std::isnan(log_det)) throw std::runtime_error("the correlation matrix of a leaf does not factorise");
+  return log_det;
 }
 
 // What draws from the prior of a leaf's latent need.
 inline void factor_prior(const Leaf& leaf, Workspace& ws) {
-  if (!leaf.params.linear()) factor_leaf(leaf, {}, nullptr, 0, ws, ws.prior_factor);
+  if (!leaf.params.linear()) ws.prior_log_det = factor_leaf(leaf, {}, nullptr, 0, ws, ws.prior_factor);
+}
+
+// The leaf's data of its latent, which is the layer's response. After factor_prior().
+inline void fit_to_latent(Leaf& leaf, const Problem& problem, const Layer& layer, Workspace& ws) {
+  if (leaf.params.linear()) {
+    fit_basis(leaf, problem, layer, ws);
+    fit_data(leaf, problem, layer, ws);
+  } else {
+    whiten_by_prior(problem.data, layer.response, leaf.region->rows, ws, leaf.data);
+  }
 }
 
 // Columns of u ~ N(F beta0, sigma2 (K + tau2 F W F')) at the leaf's rows, after factor_prior().

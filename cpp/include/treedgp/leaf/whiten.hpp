@@ -49,6 +49,7 @@ using BasisPtr = std::shared_ptr<const Basis>;
 struct KernelWorkspace {
   kernel::Buffer xs, noise, factor, extra;
   kernel::Buffer prior_factor;         // of a leaf's K without noise of the data
+  double prior_log_det = 0;            // and log|K|
   std::shared_ptr<Basis> spare_basis;  // of a proposal that was dropped, for the memory of the next one
   long failed_factorisations = 0;
 };
@@ -161,6 +162,21 @@ inline void whiten(const LeafData& data, const Response& response, const std::ve
     return;
   }
   ops.orthogonalise(ws.extra.data(), np, size, out.r.values.data());
+}
+
+// The same, to the bit, for a GP leaf by ws.prior_factor.
+inline void whiten_by_prior(const LeafData& data, const Response& response, const std::vector<int>& rows,
+                            KernelWorkspace& ws, Whitened& out) {
+  const int n = static_cast<int>(rows.size()), size = data.m() + 1;
+  const auto& ops = kernel::ops(n);
+  const int np = kernel::panel_rows(n, ops.width);
+  ws.extra.reserve(kernel::extra_size(size, np, ops.width));
+  write_design(data, response.z, rows, np, ops.width, ws.extra.data());
+  ops.solve(ws.prior_factor.data(), np, ws.extra.data(), kernel::panel_rows(size, ops.width) / ops.width);
+  out.r.resize(size, size);
+  ops.orthogonalise(ws.extra.data(), np, size, out.r.values.data());
+  out.log_det = ws.prior_log_det;
+  out.n = n;
 }
 
 }  // namespace treedgp

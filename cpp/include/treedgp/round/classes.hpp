@@ -27,7 +27,37 @@ Response augment(const std::vector<const Layer*>& layers, int m, const Classes& 
   return y;
 }
 
-// `slides`: the latents also slide on ellipses.
+// The latents with what stands above a single leaf: the scale of all, and the tree.
+template <class Rng>
+void move_with_latents(State& s, Layer& layer, int m, const std::vector<const Layer*>& layers, const Problem& problem,
+                       Workspace& ws, const Tempo& tempo, bool slides, Counts& counts, Rng& rng) {
+  if (problem.spec.sigma2.learn_g)
+    counts.steps[latent_scale_step].add(scale_latents(layer, layer.leaves, true, m, layers, problem, tempo.anneal, rng));
+  if (!slides || !tempo.bridges || problem.spec.split.alpha == 0 || s.layers.size() > 1) return;
+  const auto move = static_cast<TreeMove>(rng.pick_weighted(problem.spec.schedule.weights));
+  auto next = propose_tree_move(move, s, problem, ws, rng);
+  counts.tree[static_cast<int>(move)].add(next && cross_bridge(s, std::move(*next), m, layers, problem, ws, rng));
+}
+
+// The latents of each leaf, and their scale.
+template <class Rng>
+void move_within_leaves(Layer& layer, const Response& y, int m, const std::vector<const Layer*>& layers, const Problem& problem,
+                        Workspace& ws, const Tempo& tempo, bool slides, Counts& counts, Rng& rng) {
+  for (Leaf& leaf : layer.leaves) {
+    factor_prior(leaf, ws);
+    draw_latent(layer, leaf, y, problem, ws, rng);
+    if (slides) {
+      if (tempo.site_gain > 0) learn_sites(layer.sites, leaf, m, layers, problem, tempo.site_gain, ws);
+      slide_latents(layer, leaf, m, layers, problem, ws, rng);
+    }
+    const bool accepted = scale_latents(layer, {&leaf, 1}, false, m, layers, problem, tempo.anneal, rng);
+    counts.steps[latent_scale_step].add(accepted);
+    tempo.adapt(layer.log_step[latent_scale_step], accepted);
+    fit_to_latent(leaf, problem, layer, ws);
+  }
+}
+
+// `slides`: the latents also slide on ellipses, and trees over bridges.
 template <class Rng>
 void play_turn(State& s, Layer& layer, int m, const std::vector<const Layer*>& layers, const Problem& problem,
                Workspace& ws, const Tempo& tempo, bool slides, Counts& counts, Rng& rng) {
@@ -35,6 +65,7 @@ void play_turn(State& s, Layer& layer, int m, const std::vector<const Layer*>& l
   Tempo now = tempo;
   if (collapsed) {
     now.anneal = 1;  // the noise is annealed instead
+    move_with_latents(s, layer, m, layers, problem, ws, tempo, slides, counts, rng);
     layer.response = augment(layers, m, problem.classes, tempo.anneal, rng);
     refit(layer, problem, ws);
   }
@@ -42,28 +73,7 @@ void play_turn(State& s, Layer& layer, int m, const std::vector<const Layer*>& l
   move_leaves(layer, problem, ws, now, counts, rng);
   if (collapsed) {
     const Response y = std::exchange(layer.response, {Vector(problem.data.n), {}});
-    for (Leaf& leaf : layer.leaves) {
-      factor_prior(leaf, ws);
-      draw_latent(layer, leaf, y, problem, ws, rng);
-      if (slides) {
-        if (tempo.site_gain > 0) learn_sites(layer.sites, leaf, m, layers, problem, tempo.site_gain, ws);
-        slide_latents(layer, leaf, m, layers, problem, ws, rng);
-      }
-      const bool accepted = scale_latents(layer, {&leaf, 1}, false, m, layers, problem, tempo.anneal, rng);
-      counts.steps[latent_scale_step].add(accepted);
-      tempo.adapt(layer.log_step[latent_scale_step], accepted);
-    }
-    if (problem.spec.sigma2.learn_g) {
-      const bool accepted = scale_latents(layer, layer.leaves, true, m, layers, problem, tempo.anneal, rng);
-      counts.steps[latent_scale_step].add(accepted);
-    }
-    if (slides && tempo.bridges && problem.spec.split.alpha > 0 && s.layers.size() == 1) {
-      const Schedule& schedule = problem.spec.schedule;
-      const double grow = schedule.weight(TreeMove::grow), prune = schedule.weight(TreeMove::prune);
-      const TreeMove move = rng.uniform() * (grow + prune) < grow ? TreeMove::grow : TreeMove::prune;
-      counts.tree[static_cast<int>(move)].add(bridge_tree(s, move, m, layers, problem, ws, rng));
-    }
-    refit(layer, problem, ws);
+    move_within_leaves(layer, y, m, layers, problem, ws, tempo, slides, counts, rng);
   }
   for (Layer& every : s.layers) draw_coefficients(every, problem, ws, now, counts, rng);
   if (!collapsed) {
