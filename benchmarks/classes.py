@@ -32,9 +32,10 @@ SETS = range(1, 4)  # of chains, of each sampler
 DESIGNS = range(1, 9)
 
 
-def exp2d() -> Design:
+def exp2d(every: int = 1) -> Design:
+    """Tested on every so many-th of the other points of the grid."""
     file = SHARED / "exp2d_train_dopt.csv"
-    return load_design(file if file.exists() else None, every=1)
+    return load_design(file if file.exists() else None, every)
 
 
 def credit() -> tuple[pd.DataFrame, np.ndarray] | None:
