@@ -64,21 +64,24 @@ nb::list learn(const Problem& problem, const nb::list& state, int turn, double g
   return state_to_list(trees, problem);
 }
 
-// (draws) of leaf 0 of class `turn`: log estimates of what it gives the labels; and (draws, n) the latents, which are drawn
-// if `rise`, else those of the state.
-nb::tuple bridge(const Problem& problem, const nb::list& state, int turn, bool rise, std::uint64_t seed, std::size_t draws) {
+// (draws) of leaf 0 of tree `which`: log estimates of what it gives the labels; and (draws, class of the tree, n) the
+// latents, which are drawn if `rise`, else those of the state.
+nb::tuple bridge(const Problem& problem, const nb::list& state, int which, bool rise, std::uint64_t seed, std::size_t draws) {
   Trees trees = StateIn(state, problem).restore(problem);
-  const Layer& layer = layer_of(trees, turn);
+  const State& s = trees.at(which);
+  Leaves leaves;
+  for (const Layer& layer : s.layers) leaves.push_back(&layer.leaves[0]);
   Workspace ws;
   Random rng(seed, 0);
   rng.start_round(0);
   std::vector<double> estimates, latent;
-  Vector f = layer.response.z;
   for (std::size_t i = 0; i < draws; ++i) {
-    estimates.push_back(log_bridge(layer.leaves[0], turn, latents(trees), problem, rise, f, ws, rng));
-    latent.insert(latent.end(), f.begin(), f.end());
+    Trial trial(latents(trees), which, s.layers.size());
+    estimates.push_back(log_bridge(leaves, which, problem, rise, trial, ws, rng));
+    for (const Layer& layer : trial.own) latent.insert(latent.end(), layer.response.z.begin(), layer.response.z.end());
   }
-  return nb::make_tuple(to_numpy(std::move(estimates), {draws}), to_numpy(std::move(latent), {draws, f.size()}));
+  const auto n = static_cast<std::size_t>(problem.data.n);
+  return nb::make_tuple(to_numpy(std::move(estimates), {draws}), to_numpy(std::move(latent), {draws, s.layers.size(), n}));
 }
 
 // Of leaf `index` of class `turn`: Q (rows, rows), and r = Q (f - F beta0), at once and as a sum of single changes.
@@ -130,7 +133,7 @@ void bind_latent(nanobind::module_& m) {
   m.def("draw_latents", &draw_latents, nb::arg("problem"), nb::arg("state"), nb::arg("turn"), nb::arg("y"), nb::arg("noise"), nb::arg("seed"), nb::arg("draws"));
   m.def("slide_latents", &slide, nb::arg("problem"), nb::arg("state"), nb::arg("turn"), nb::arg("seed"), nb::arg("draws"));
   m.def("learn_sites", &learn, nb::arg("problem"), nb::arg("state"), nb::arg("turn"), nb::arg("gain"));
-  m.def("log_bridge", &bridge, nb::arg("problem"), nb::arg("state"), nb::arg("turn"), nb::arg("rise"), nb::arg("seed"), nb::arg("draws"));
+  m.def("log_bridge", &bridge, nb::arg("problem"), nb::arg("state"), nb::arg("which"), nb::arg("rise"), nb::arg("seed"), nb::arg("draws"));
   m.def("latent_precision", &latent_precision, nb::arg("problem"), nb::arg("state"), nb::arg("turn"), nb::arg("index") = 0);
   m.def("log_label", &log_label_of, nb::arg("problem"), nb::arg("state"), nb::arg("turn"), nb::arg("f"));
   m.def("class_shares", &shares, nb::arg("mean"), nb::arg("var"), nb::arg("nodes"));

@@ -153,9 +153,8 @@ void play_bridges(Trees& trees, const Problem& problem, Workspace& ws, const Tem
     const auto move = static_cast<TreeMove>(rng.pick_weighted(problem.spec.schedule.weights));
     auto next = propose_tree_move(move, s, problem, ws, rng);
     if (next) cross_bridge(s, std::move(*next), m, latents(trees), problem, ws, rng);
-    ++m;
-    refit(s.layers[0], problem, ws);
-    draw_coefficients(s.layers[0], problem, ws, tempo, counts, rng);
+    m += static_cast<int>(s.layers.size());
+    for (Layer& layer : s.layers) draw_coefficients(layer, problem, ws, tempo, counts, rng);
   }
 }
 

@@ -82,6 +82,12 @@ def test_scores_are_the_usual_ones():
     )
 
 
+def test_splits_are_counted_where_the_paper_has_them():
+    splits = pd.Series([-0.68, -0.7, 0.2])
+    assert step.split_text(splits, -0.712, -0.644) == "-0.680 (2 of 3)"
+    assert step.split_text(pd.Series([np.nan, np.nan]), -0.712, -0.644) == "-"
+
+
 def test_step(tmp_path):
     result = reproduce("step", tmp_path, Settings(quick=True), **QUICK)
     rows = result.rows.set_index("model")
@@ -90,7 +96,8 @@ def test_step(tmp_path):
     assert (rows["log_loss"] < 0.3).all()
     assert rows.loc[["cgp", "cgp_ours"], ["split_0", "split_1"]].isna().all(axis=None)
     assert "Class 1: 2 leaves, height 2, log posterior" in result.report
-    assert re.search(r"\| CTGP, paper's priors \| 0.0 \| 0.\d+ \| \S+ \| \S+ \| 24.2 \|", result.report)
+    split = r"\S+ \([01] of 1\)"
+    assert re.search(rf"\| CTGP, paper's priors \| 0.0 \| 0.\d+ \| {split} \| {split} \| 24.2 \|", result.report)
     assert "between the points -0.712 and -0.644 and 0.644 and 0.712" in result.report
     assert {path.name for path in result.files} == {"step.md", "step.csv", "step-labels.png", "step-latents.png"}
 

@@ -36,6 +36,11 @@ def layer_statistics(case, layer, with_tree, with_beta):
     return out
 
 
+def alike(is_class, rows):
+    """How one-sided leaves are: what labels say of a tree."""
+    return sum((2 * is_class[r].sum() - len(r)) ** 2 / len(r) for r in map(list, rows))
+
+
 def class_statistics(case, draw, with_beta):
     """`with_beta`: not after a round of the Metropolis sampler, which leaves beta stale."""
     has_tree = case.model.split.alpha > 0
@@ -43,6 +48,9 @@ def class_statistics(case, draw, with_beta):
     for i, layer in enumerate(draw.layers):
         own = layer_statistics(case, layer, has_tree and (i == 0 or not case.shared), with_beta)
         out |= {f"{name} of {i}": value for name, value in own.items()}
+        out[f"labels alike in the leaves of {i}"] = alike(
+            draw.labels == i, leaf_rows(case.model.split, layer.state.tree)
+        )
     log_p = log_softmax(draw.latents)
     return out | {
         "log p(labels | f)": log_labels(draw.latents, draw.labels),

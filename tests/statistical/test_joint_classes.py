@@ -87,13 +87,40 @@ def test_the_round_of_a_classifier_keeps_the_joint_law(sampler, config, request)
     assert_gate(lambda seed, scale: joint_comparisons(case, sampler, seed, sweeps * scale, thin), name)
 
 
-def test_bridges_keep_the_joint_law(request):
+@pytest.mark.parametrize(("family", "n_classes"), [("ctgp", 2), ("otgp", 3)])
+def test_bridges_keep_the_joint_law(family, n_classes, request):
     """In place of rounds, so that nothing else moves the latents."""
-    case = class_case("ctgp", 2, "tau2", True, "constant", "gaussian")
+    case = class_case(family, n_classes, "tau2", True, "constant", "gaussian")
     assert_gate(
         lambda seed, scale: joint_comparisons(case, "polya_gamma", seed, 40_000 * scale, 80, bridges=True),
         request.node.name,
     )
+
+
+def simulate_by_starts(case, seed, starts, weights):
+    """{statistic: values} after 20 bridges from each of many exact draws, for moves that do not reach every tree."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for i in range(starts):
+        start = draw_all(case, rng)
+        problem = core_problem(case, start.labels, "polya_gamma", BLOCK_SIZE, weights=weights)
+        drawn = _testing.joint_chain(problem, core_state(problem, start), seed + i, 20, 20, bridges=True)
+        rows += [class_statistics(case, draw, True) for draw in class_draws(*drawn)]
+    return table(rows)
+
+
+@pytest.mark.parametrize(("family", "n_classes"), [("ctgp", 2), ("otgp", 3)])
+@pytest.mark.parametrize("weights", [(0.5, 0.5, 0, 0, 0, 0), (0, 0, 0.5, 0.2, 0.15, 0.15)], ids=["size", "shape"])
+def test_bridges_keep_the_joint_law_of_large_latents(weights, family, n_classes, request):
+    """So that labels have much to say of the tree; grow and prune by themselves, and the moves that keep its size."""
+    case = class_case(family, n_classes, "fixed", False, "constant", "gaussian")
+    case = replace(case, fixed=replace(case.fixed, g_s=2000.0))
+
+    def attempt(seed, scale):
+        chain = simulate_by_starts(case, seed, 2000 * scale, weights)
+        return compare_with_direct(chain, simulate_directly(case, "polya_gamma", 8000 * scale, seed), (1, -1))
+
+    assert_gate(attempt, request.node.name)
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS)

@@ -104,7 +104,7 @@ def test_two_samplers_agree(config, request):
 BRIDGES = {"tree_moves": 0, "latent_sweeps": 16}  # a bridge in every round, and no other tree moves
 
 
-@pytest.mark.parametrize("config", [CONFIGS[2], pytest.param(CONFIGS[4], marks=pytest.mark.long)], ids=str)
+@pytest.mark.parametrize("config", [CONFIGS[2], CONFIGS[5], pytest.param(CONFIGS[4], marks=pytest.mark.long)], ids=str)
 def test_bridges_alone_give_the_same_trees(config, request):
     assert_gate(lambda seed, scale: agreement(config, seed, 3_000 * scale, 200, **BRIDGES), request.node.name)
 

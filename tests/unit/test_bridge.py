@@ -1,11 +1,12 @@
-"""Bridges: what a leaf gives the labels, estimated from sites, against a sum over a grid. Rising estimates are unbiased
+"""Bridges: what leaves give the labels, estimated from sites, against a sum over a grid. Rising estimates are unbiased
 and weigh the latents right; descending ones, from latents of the posterior, are unbiased for the reciprocal."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import multivariate_normal, norm
+from scipy.special import log_softmax
+from scipy.stats import norm
 
 from oracle.class_model import core_problem
 from statistical.class_models import make_class_case, split_data
@@ -18,17 +19,43 @@ BATCHES = 50
 AMPLITUDES = {"small": 1.0, "large": 15.0}  # of the latents: large ones are far from Gaussian given labels
 
 
-def by_grid(case, draw, turn):
-    """The integral of prod_i sigmoid(+-(f_i - others_i)) under the prior of three latents, and the mean of f."""
-    mean, cov, _ = prior_law(case, draw, turn)
-    grid = np.linspace(-6.5, 6.5, 131) * np.sqrt(cov.max())
-    f = np.stack(np.meshgrid(grid, grid, grid, indexing="ij"), axis=-1).reshape(-1, 3)
-    latents = np.array([layer.y for layer in draw.layers])
-    others = np.logaddexp.reduce(np.vstack([np.delete(latents, turn, axis=0), np.zeros(3)]))
-    log_p = multivariate_normal(mean, cov).logpdf(f)
-    log_p -= np.logaddexp(0, np.where(draw.labels == turn, -1, 1) * (f - others)).sum(axis=1)
-    p = np.exp(log_p)
-    return p.sum() * (grid[1] - grid[0]) ** 3, p @ f / p.sum()
+def scaled_case(n, leaf, amplitude, rng, **options):
+    """`amplitude`: times that of make_case()."""
+    case, draw = make_case(n, "gaussian", "constant", leaf, rng, **options)
+    layers = (replace(layer, sigma2=layer.sigma2 * amplitude**2) for layer in draw.layers)
+    return case, type(draw)(tuple(layers), draw.labels)
+
+
+def log_p_labels(draw, turns, f):
+    """(point) log p(labels) with f (point, turn, row) for the latents of the classes `turns`."""
+    latents = np.zeros((len(f), len(draw.layers) + 1, len(draw.labels)))
+    latents[:, :-1] = np.array([layer.y for layer in draw.layers])
+    latents[:, turns] = f
+    return sum(log_softmax(latents[:, :, i], axis=1)[:, label] for i, label in enumerate(draw.labels))
+
+
+def by_grid(case, draw, turns):
+    """p(labels) under the prior of the latents of the classes `turns`, and their mean (turn, row) given labels."""
+    shape = (len(turns), len(draw.labels))
+    dims = int(np.prod(shape))
+    grid = np.linspace(-6.5, 6.5, 131 if dims < 4 else 39)
+    white = np.stack(np.meshgrid(*[grid] * dims, indexing="ij"), axis=-1).reshape(-1, *shape)
+    f = np.empty_like(white)
+    for t, turn in enumerate(turns):
+        mean, cov, _ = prior_law(case, draw, turn)
+        f[:, t] = mean + white[:, t] @ np.linalg.cholesky(cov).T
+    p = np.exp(norm.logpdf(white).sum(axis=(1, 2)) + log_p_labels(draw, turns, f))
+    return p.sum() * (grid[1] - grid[0]) ** dims, np.tensordot(p, f, 1) / p.sum()
+
+
+def given_labels(case, draw, turns, rng, n):
+    """(draw, turn, row): latents from their prior, kept by the probability of the labels."""
+    kept = []
+    while sum(map(len, kept)) < n:
+        laws = [prior_law(case, draw, turn) for turn in turns]
+        f = np.stack([rng.multivariate_normal(mean, cov, 4 * n) for mean, cov, _ in laws], axis=1)
+        kept.append(f[np.log(rng.random(len(f))) < log_p_labels(draw, turns, f)])
+    return np.concatenate(kept)[:n]
 
 
 def z_score(values, expected):
@@ -36,22 +63,39 @@ def z_score(values, expected):
     return (batches.mean() - expected) / (batches.std(ddof=1) / np.sqrt(BATCHES))
 
 
-def rising(problem, state, turn, integral, mean, seed, draws):
+def rising(problem, state, tree, integral, mean, seed, draws):
     """Mean estimate 1, in units of the integral, and mean latents weighted by the estimate."""
-    estimates, f = _testing.log_bridge(problem, state, turn, True, seed, draws)
+    estimates, f = _testing.log_bridge(problem, state, tree, True, seed, draws)
     weight = np.exp(estimates) / integral
-    scores = [z_score(weight, 1.0), *(z_score(weight * (f[:, i] - mean[i]), 0.0) for i in range(3))]
+    off = (f - mean).reshape(draws, -1)
+    scores = [z_score(weight, 1.0), *(z_score(weight * column, 0.0) for column in off.T)]
     return [Comparison(f"rising {i}", 2 * norm.sf(abs(z))) for i, z in enumerate(scores)]
 
 
-def descending(problem, state, turn, integral, seed, draws):
-    """Mean of the reciprocal, from latents that the labels have seen."""
-    latents = _testing.slide_latents(problem, state, turn, seed, draws)
+def descending(problem, state, tree, latents, integral, seed):
+    """Mean of the reciprocal, from latents (draw, turn, row) that the labels have seen."""
     reciprocals = []
-    for i, f in enumerate(latents):
-        state[turn]["latent"] = f[None]
-        reciprocals.append(np.exp(-_testing.log_bridge(problem, state, turn, False, seed + i, 1)[0][0]))
+    layers = state if latents.shape[1] > 1 else state[tree : tree + 1]
+    for i, draw in enumerate(latents):
+        for layer, f in zip(layers, draw, strict=True):
+            layer["latent"] = f[None]
+        reciprocals.append(np.exp(-_testing.log_bridge(problem, state, tree, False, seed + i, 1)[0][0]))
     return [Comparison("descending", 2 * norm.sf(abs(z_score(integral * np.array(reciprocals), 1.0))))]
+
+
+def both_ways(case, draw, sites, tree, turns, name):
+    problem = core_problem(case, draw.labels, "polya_gamma")
+    state = state_of(problem, draw, *sites)
+    integral, mean = by_grid(case, draw, turns)
+
+    def attempt(seed, scale):
+        latents = given_labels(case, draw, turns, np.random.default_rng(seed), 10_000 * scale)
+        return [
+            *rising(problem, state, tree, integral, mean, seed, 20_000 * scale),
+            *descending(problem, state, tree, latents, integral, seed),
+        ]
+
+    assert_gate(attempt, name)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -59,32 +103,47 @@ def descending(problem, state, turn, integral, seed, draws):
 @pytest.mark.parametrize(("sites", "amplitude"), [*((s, "small") for s in SITES), ("uneven", "large")])
 def test_estimates_are_unbiased_both_ways(sites, amplitude, leaf, n_classes, request):
     rng = np.random.default_rng(seed_of(request.node.name))
-    case, draw = make_case(3, "gaussian", "constant", leaf, rng, n_classes=n_classes)
-    scaled = (replace(layer, sigma2=layer.sigma2 * AMPLITUDES[amplitude] ** 2) for layer in draw.layers)
-    draw = type(draw)(tuple(scaled), draw.labels)
+    case, draw = scaled_case(3, leaf, AMPLITUDES[amplitude], rng, n_classes=n_classes)
+    turn = n_classes - 2
+    both_ways(case, draw, SITES[sites], turn, [turn], request.node.name)
+
+
+@pytest.mark.parametrize("leaf", ["gp", "limiting"])
+@pytest.mark.parametrize(("sites", "amplitude"), [*((s, 1.0) for s in SITES), ("uneven", 3.0)])
+def test_classes_that_share_a_tree_cross_together(sites, amplitude, leaf, request):
+    rng = np.random.default_rng(seed_of(request.node.name))
+    case, draw = scaled_case(2, leaf, amplitude, rng, n_classes=3, shared=True)
+    precision, shift = SITES[sites]
+    both_ways(case, draw, (precision[:2], shift[:2]), 0, [0, 1], request.node.name)
+
+
+def test_a_rise_does_not_know_the_latents_it_replaces():
+    """Else the way back would have other sites."""
+    rng = np.random.default_rng(1)
+    case, draw = make_case(5, "gaussian", "constant", "gp", rng, n_classes=3, shared=True)
     problem = core_problem(case, draw.labels, "polya_gamma")
-    state, turn = state_of(problem, draw, *SITES[sites]), n_classes - 2
-    integral, mean = by_grid(case, draw, turn)
-
-    def attempt(seed, scale):
-        return [
-            *rising(problem, state, turn, integral, mean, seed, 20_000 * scale),
-            *descending(problem, state, turn, integral, seed, 10_000 * scale),
-        ]
-
-    assert_gate(attempt, request.node.name)
+    state = state_of(problem, draw, rng.random(5), rng.normal(size=5))
+    one = _testing.log_bridge(problem, state, 0, True, 1, 3)
+    for layer in state:
+        layer["latent"] = rng.normal(size=(1, 5))
+    other = _testing.log_bridge(problem, state, 0, True, 1, 3)
+    np.testing.assert_array_equal(one[0], other[0])
+    np.testing.assert_array_equal(one[1], other[1])
 
 
-def test_another_integral_is_seen():
+@pytest.mark.parametrize(("n", "n_classes", "shared"), [(3, 2, False), (2, 3, True)])
+def test_another_integral_is_seen(n, n_classes, shared):
     """That of one label turned over."""
-    case, draw = make_case(3, "gaussian", "constant", "gp", np.random.default_rng(1))
+    rng = np.random.default_rng(1)
+    case, draw = make_case(n, "gaussian", "constant", "gp", rng, n_classes=n_classes, shared=shared)
     problem = core_problem(case, draw.labels, "polya_gamma")
-    state = state_of(problem, draw, *SITES["uneven"])
-    other = type(draw)(draw.layers, np.where(np.arange(3) == 1, 1 - draw.labels, draw.labels))
-    integral, mean = by_grid(case, draw, 0)
-    assert not rejected(rising(problem, state, 0, integral, mean, 1, 5_000))
-    assert rejected(rising(problem, state, 0, *by_grid(case, other, 0), 1, 5_000))
-    assert rejected(descending(problem, state, 0, by_grid(case, other, 0)[0], 1, 1_000))
+    precision, shift = SITES["uneven"]
+    state, turns = state_of(problem, draw, precision[:n], shift[:n]), list(range(n_classes - 1))
+    other = type(draw)(draw.layers, np.where(np.arange(n) == 1, (1 + draw.labels) % n_classes, draw.labels))
+    latents = given_labels(case, draw, turns, rng, 1_000)
+    assert not rejected(rising(problem, state, 0, *by_grid(case, draw, turns), 1, 5_000))
+    assert rejected(rising(problem, state, 0, *by_grid(case, other, turns), 1, 5_000))
+    assert rejected(descending(problem, state, 0, latents, by_grid(case, other, turns)[0], 1))
 
 
 def test_a_leaf_that_does_not_factorise_is_refused():

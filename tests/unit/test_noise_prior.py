@@ -99,7 +99,7 @@ def test_half_t_refuses_what_is_no_scale(bad):
     [
         ({}, 3, 1),
         ({"tree_sharing": "shared"}, 2, 1),
-        ({"tree_sharing": "shared"}, 3, 3),
+        ({"tree_sharing": "shared"}, 3, 1),
         ({"latent_sampler": "metropolis"}, 3, 3),
     ],
 )

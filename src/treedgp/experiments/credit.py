@@ -34,7 +34,7 @@ PEERS = {
     "gpc": "scikit-learn GPC, isotropic",
     "logistic": "logistic regression",
 }
-COSTS = {"cgp": 25.0, "cgp_ours": 25.0, "ctgp": 6.0, "ctgp_ours": 6.0}  # CPU seconds of 1000 rounds, roughly
+COSTS = {"cgp": 20.0, "cgp_ours": 20.0, "ctgp": 7.0, "ctgp_ours": 7.0}  # CPU seconds of 1000 rounds, roughly
 PEER_COSTS = {"nnet": 10.0, "rpart": 1.0, "forest": 1.0, "hist_gb": 0.5, "gpc": 4.0, "logistic": 0.1}
 ALL = MODELS | PEERS
 
@@ -49,7 +49,7 @@ def load(path: Path | None) -> tuple[pd.DataFrame, np.ndarray]:
 
 def length(settings: Settings) -> RunLength:
     chains = settings.chains or settings.pick(1, 4)
-    return RunLength(300, 150, 2, chains) if settings.quick else RunLength(1000, 250, 4, chains)
+    return RunLength(300, 150, 2, chains) if settings.quick else RunLength(600, 200, 3, chains)
 
 
 def jobs(settings: Settings) -> list[Job]:

@@ -31,7 +31,7 @@ class Problem:
         scale = ResponseScale.learn(y) if n_classes == 0 else ResponseScale(1.0, 0.0)
         x = encoder.leaf_inputs(X)
         n_rows = len(x) if spec.has_latents else 0
-        schedule = spec.schedule.resolved(spec.n_ranges(x.shape[1]), n_rows, bridges=spec.has_bridges(n_classes))
+        schedule = spec.schedule.resolved(spec.n_ranges(x.shape[1]), n_rows, bridges=spec.has_bridges)
         spec = replace(spec, schedule=schedule)
         if spec.priors.coefficients.kind == "flat" and spec.linear_mean(x.shape[1]):
             _check_rank(x, encoder.leaf_names())

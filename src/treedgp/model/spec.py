@@ -139,12 +139,10 @@ class ModelSpec:
         """A classifier whose leaves are Gaussian processes of a latent, not class counts."""
         return self.classes is not None and self.leaf != "constant"
 
-    def has_bridges(self, n_classes: int) -> bool:
-        """Whether trees also move with their latents: each of one class alone, and the latents given Polya-Gamma."""
-        classes = self.classes
-        if classes is None or not self.has_latents or classes.latent_sampler != "polya_gamma":
-            return False
-        return classes.tree_sharing == "per_class" or n_classes == 2
+    @property
+    def has_bridges(self) -> bool:
+        """Whether trees also move with their latents."""
+        return self.classes is not None and self.has_latents and self.classes.latent_sampler == "polya_gamma"
 
     def to_json(self) -> dict[str, Any]:
         nested = {

@@ -22,43 +22,104 @@ inline double log_sites(const Leaf& leaf, const Response& sites, const Problem& 
   return sum;
 }
 
-// log of an estimate of p(labels | leaf, other classes), up to a constant of the rows. `rise`: the latents `f` are
-// drawn; else they are given, and the estimate is that of the reverse of such a rise.
-template <class Rng>
-double log_bridge(const Leaf& leaf, int m, const std::vector<const Layer*>& layers, const Problem& problem, bool rise,
-                  Vector& f, Workspace& ws, Rng& rng) {
-  Sites sites = layers[m]->sites;
-  for (int k = 0; k < n_sweeps; ++k)  // by ever smaller steps, lest they swing
-    learn_sites(sites, leaf, m, layers, problem, 1 - 0.5 * k / (n_sweeps - 1), ws);
-  const Response data = site_data(sites, leaf, m, layers);
-  double sum = log_sites(leaf, data, problem, layers[m]->hyper, ws);
-
-  factor_prior(leaf, ws);
-  Ellipses ellipses(leaf, m, layers, problem, data, n_rungs + (rise ? 1 : 0), ws, rng);
-  Vector at = rise ? ellipses.draw() : ellipses.centred(f);
-  for (int k = 1; k <= n_rungs; ++k) {
-    if (rise) sum += ellipses.log_density(at) / n_rungs;
-    ellipses.step(at, static_cast<double>(rise ? k : n_rungs + 1 - k) / n_rungs, rng);
-    if (!rise) sum += ellipses.log_density(at) / n_rungs;
+// The latents of a tree's classes, first .. first + count - 1, apart from the state; those of other trees as they stand.
+struct Trial {
+  Trial(const std::vector<const Layer*>& now, int first, std::size_t count) : layers(now) {
+    own.reserve(count);
+    for (std::size_t l = 0; l < count; ++l) {
+      const Layer& layer = *now[first + l];
+      own.push_back({.hyper = layer.hyper, .sites = layer.sites, .response = layer.response});
+      layers[first + l] = &own[l];
+    }
   }
-  if (rise) ellipses.write(at, f);
+
+  std::vector<Layer> own;  // without leaves
+  std::vector<const Layer*> layers;
+};
+
+// What stands on the same rows: a leaf of each class of a tree.
+using Leaves = std::vector<const Leaf*>;
+
+// Sites for leaves, by class. They must not know the latents that move, so classes see each other where sites put them.
+inline std::vector<Response> fit_sites(const Leaves& leaves, int first, const Trial& trial, const Problem& problem,
+                                       Workspace& ws) {
+  const int count = static_cast<int>(leaves.size()), sweeps = n_sweeps * count;
+  const auto& rows = leaves[0]->region->rows;
+  Trial guess(trial.layers, first, leaves.size());
+  for (Layer& layer : guess.own) std::fill(layer.response.z.begin(), layer.response.z.end(), 0.0);
+  for (int k = 0; k < sweeps; ++k)
+    for (int l = 0; l < count; ++l) {
+      const double gain = 1 - 0.5 * k / (sweeps - 1);  // ever smaller, lest they swing
+      const Matrix latent = learn_sites(guess.own[l].sites, *leaves[l], first + l, guess.layers, problem, gain, ws);
+      for (int i = 0; i < latent.rows; ++i) guess.own[l].response.z[rows[i]] = latent(i, 0);
+    }
+  std::vector<Response> out;
+  for (int l = 0; l < count; ++l) {
+    out.push_back(site_data(guess.own[l].sites, *leaves[l], first + l, guess.layers));
+    for (double& v : out[l].noise) v *= count;  // wider, for what moves in all classes at once
+  }
+  return out;
+}
+
+// log of an estimate of p(labels | leaves, classes of other trees). `rise`: the latents of `trial` are drawn; else they
+// are given, and the estimate is that of the reverse of such a rise.
+template <class Rng>
+double log_bridge(const Leaves& leaves, int first, const Problem& problem, bool rise, Trial& trial, Workspace& ws,
+                  Rng& rng) {
+  const int count = static_cast<int>(leaves.size());
+  const std::vector<Response> sites = fit_sites(leaves, first, trial, problem, ws);
+  double sum = 0;
+  std::vector<Ellipses> ellipses;
+  std::vector<Vector> f;  // less the mean of their law
+  for (int l = 0; l < count; ++l) {
+    sum += log_sites(*leaves[l], sites[l], problem, trial.own[l].hyper, ws);
+    factor_prior(*leaves[l], ws);
+    ellipses.emplace_back(*leaves[l], first + l, trial.layers, problem, sites[l], n_rungs + (rise ? 1 : 0), ws, rng);
+    f.push_back(rise ? ellipses[l].draw() : ellipses[l].centred(trial.own[l].response.z));
+    ellipses[l].write(f[l], trial.own[l].response.z);
+  }
+  auto log_gap = [&] {  // from sites to labels
+    double gap = 0;
+    for (int i : leaves[0]->region->rows) gap += log_label(problem, trial.layers, first, i, trial.own[0].response.z[i]);
+    for (int l = 0; l < count; ++l) gap -= ellipses[l].log_sites(f[l]);
+    return gap;
+  };
+  for (int k = 1; k <= n_rungs; ++k) {
+    if (rise) sum += log_gap() / n_rungs;
+    for (int t = 0; t < count; ++t) {
+      const int l = rise ? t : count - 1 - t;
+      ellipses[l].face(trial.layers);
+      ellipses[l].step(f[l], static_cast<double>(rise ? k : n_rungs + 1 - k) / n_rungs, rng);
+      ellipses[l].write(f[l], trial.own[l].response.z);
+    }
+    if (!rise) sum += log_gap() / n_rungs;
+  }
   return sum;
 }
 
-// Decides on a tree move of class m, which has its tree for itself. If it is made the state has its latents too.
+// Decides on a move of the tree whose first layer is that of class `first`. If it is made the state has its latents too.
 template <class Rng>
-bool cross_bridge(State& s, Proposal&& next, int m, const std::vector<const Layer*>& layers, const Problem& problem,
+bool cross_bridge(State& s, Proposal&& next, int first, const std::vector<const Layer*>& layers, const Problem& problem,
                   Workspace& ws, Rng& rng) {
   if (!std::isfinite(next.ratio.total(1))) return false;  // density zero, for one where K does not factorise
-  Layer& layer = s.layers[0];
-  Vector f = layer.response.z;
+  const std::size_t count = s.layers.size();
+  Trial rising(layers, first, count), falling(layers, first, count);
+  Leaves leaves(count);
   double& likelihood = next.ratio.likelihood = 0;  // in place of that of the latents as they stand
-  for (const Leaf& leaf : next.leaves[0]) likelihood += log_bridge(leaf, m, layers, problem, true, f, ws, rng);
-  for (int i = next.first; i < next.first + next.removed; ++i)
-    likelihood -= log_bridge(layer.leaves[i], m, layers, problem, false, layer.response.z, ws, rng);
+  for (std::size_t i = 0; i < next.leaves[0].size(); ++i) {
+    for (std::size_t l = 0; l < count; ++l) leaves[l] = &next.leaves[l][i];
+    likelihood += log_bridge(leaves, first, problem, true, rising, ws, rng);
+  }
+  for (int i = next.first; i < next.first + next.removed; ++i) {
+    for (std::size_t l = 0; l < count; ++l) leaves[l] = &s.layers[l].leaves[i];
+    likelihood -= log_bridge(leaves, first, problem, false, falling, ws, rng);
+  }
   if (!std::isfinite(likelihood) || !accept(next.ratio, 1, rng)) return false;
   commit(s, std::move(next));
-  layer.response.z = std::move(f);
+  for (std::size_t l = 0; l < count; ++l) {
+    s.layers[l].response = std::move(rising.own[l].response);
+    refit(s.layers[l], problem, ws);
+  }
   return true;
 }
 

@@ -16,13 +16,19 @@ class Ellipses {
   template <class Rng>
   Ellipses(const Leaf& leaf, int m, const std::vector<const Layer*>& layers, const Problem& problem, const Response& sites,
            int draws, Workspace& ws, Rng& rng)
-      : rows_(leaf.region->rows), n_(static_cast<int>(rows_.size())),
+      : rows_(leaf.region->rows), n_(static_cast<int>(rows_.size())), m_(m),
         law_(mean_and_draws(problem, leaf, sites, draws, layers[m]->hyper, ws, rng)), points_(n_), next_(n_) {
     for (int i = 0; i < n_; ++i) {
       const int row = rows_[i];
       const double sign = problem.classes.label[row] == m ? 1 : -1;
-      points_[i] = {sign, law_(i, 0) - log_sum_others(layers, row, m), sites.z[row] - law_(i, 0), 0.5 / sites.noise[row]};
+      points_[i] = {sign, 0, sites.z[row] - law_(i, 0), 0.5 / sites.noise[row]};
     }
+    face(layers);
+  }
+
+  // The other classes as they now are.
+  void face(const std::vector<const Layer*>& layers) {
+    for (int i = 0; i < n_; ++i) points_[i].lead = law_(i, 0) - log_sum_others(layers, rows_[i], m_);
   }
 
   // Latents from and to the rows of the whole; between they are less the law's mean.
@@ -41,6 +47,13 @@ class Ellipses {
     ++used_;
     for (int i = 0; i < n_; ++i) f[i] = law_(i, used_) - law_(i, 0);
     return f;
+  }
+
+  // log of the sites' density, whose maximum is 1.
+  double log_sites(const Vector& f) const {
+    double sum = 0;
+    for (int i = 0; i < n_; ++i) sum -= points_[i].half_precision * (points_[i].site - f[i]) * (points_[i].site - f[i]);
+    return sum;
   }
 
   // log of the labels' probability over the sites' density, up to a constant of the rows: log sigmoid(+-(f - others)), one
@@ -81,7 +94,7 @@ class Ellipses {
   };
 
   const std::vector<int>& rows_;
-  int n_, used_ = 0;
+  int n_, m_, used_ = 0;
   Matrix law_;  // mean, then draws
   std::vector<Point> points_;
   Vector next_;

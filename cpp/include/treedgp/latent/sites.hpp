@@ -27,8 +27,9 @@ inline double normal_hazard(double z) {
   return std::exp(-0.5 * z * z) / (std::sqrt(0.5 * std::numbers::pi) * std::erfc(-z / std::numbers::sqrt2));
 }
 
-// Moves the sites of a leaf by the share `gain` towards where their cavities and the labels put them.
-inline void learn_sites(Sites& sites, const Leaf& leaf, int m, const std::vector<const Layer*>& layers,
+// Moves the sites of a leaf by the share `gain` towards where their cavities and the labels put them. Returns mean and
+// variance of each latent under the sites as they were.
+inline Matrix learn_sites(Sites& sites, const Leaf& leaf, int m, const std::vector<const Layer*>& layers,
                         const Problem& problem, double gain, Workspace& ws) {
   constexpr double probit = 1.7 * 1.7;
   const auto& rows = leaf.region->rows;
@@ -52,6 +53,7 @@ inline void learn_sites(Sites& sites, const Leaf& leaf, int m, const std::vector
     site.precision = std::clamp(site.precision + gain * (wanted - site.precision), Site{}.precision, 1e8);
     site.shift += gain * (shift - site.shift);
   }
+  return latent;
 }
 
 }  // namespace treedgp

@@ -27,16 +27,19 @@ Response augment(const std::vector<const Layer*>& layers, int m, const Classes& 
   return y;
 }
 
-// The latents with what stands above a single leaf: the scale of all, and the tree.
+// The latents with what stands above a single leaf: the scale of all, and the tree, in the turn of its first class.
 template <class Rng>
 void move_with_latents(State& s, Layer& layer, int m, const std::vector<const Layer*>& layers, const Problem& problem,
                        Workspace& ws, const Tempo& tempo, bool slides, Counts& counts, Rng& rng) {
   if (problem.spec.sigma2.learn_g)
     counts.steps[latent_scale_step].add(scale_latents(layer, layer.leaves, true, m, layers, problem, tempo.anneal, rng));
-  if (!slides || !tempo.bridges || problem.spec.split.alpha == 0 || s.layers.size() > 1) return;
-  const auto move = static_cast<TreeMove>(rng.pick_weighted(problem.spec.schedule.weights));
-  auto next = propose_tree_move(move, s, problem, ws, rng);
-  counts.tree[static_cast<int>(move)].add(next && cross_bridge(s, std::move(*next), m, layers, problem, ws, rng));
+  if (!slides || !tempo.bridges || problem.spec.split.alpha == 0 || &layer != &s.layers[0]) return;
+  const int bridges = s.layers.size() > 1 ? 3 : 1;  // else the latents of the other classes hold a tree that they share
+  for (int t = 0; t < bridges; ++t) {
+    const auto move = static_cast<TreeMove>(rng.pick_weighted(problem.spec.schedule.weights));
+    auto next = propose_tree_move(move, s, problem, ws, rng);
+    counts.tree[static_cast<int>(move)].add(next && cross_bridge(s, std::move(*next), m, layers, problem, ws, rng));
+  }
 }
 
 // The latents of each leaf, and their scale.

@@ -19,8 +19,7 @@ struct Schedule {
   int thin = 1;     // every thin-th round after tuning is kept
   double annealed = 2.0 / 3, coldest = 0.03;  // the share of tuning in which it is, and the power it starts from
 
-  double weight(TreeMove move) const { return weights[static_cast<int>(move)]; }
-  double log_weight(TreeMove move) const { return std::log(weight(move)); }
+  double log_weight(TreeMove move) const { return std::log(weights[static_cast<int>(move)]); }
 };
 
 struct Spec {
