@@ -31,14 +31,14 @@ def regressor(trees: int, seed: int) -> Any:
 def interval(model: Any, X: np.ndarray, level: float) -> np.ndarray:
     """(row, 2) of the surface."""
     draws = model.model_.predict(X, type="posterior", terms="y_hat")  # (row, draw)
-    return np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=1).T
+    return np.transpose(np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=1))
 
 
 def classifier(trees: int, seed: int) -> Any:
     """Probit: for more than two classes one against the rest."""
     from stochtree import StochTreeBARTBinaryClassifier
 
-    class MeanProbability(StochTreeBARTBinaryClassifier):
+    class MeanProbability(StochTreeBARTBinaryClassifier):  # type: ignore[misc]
         """The mean of the probabilities; stochtree's own method takes the probability of the mean latent."""
 
         def predict_proba(self, X: Any) -> np.ndarray:

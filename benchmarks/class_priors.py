@@ -46,9 +46,9 @@ RUN: dict[str, Any] = {"chains": 2, "tune": 500, "draws": 300}
 @dataclass(frozen=True, eq=False)
 class Set:
     name: str
+    train: int
     X: Any
     y: np.ndarray
-    train: int
 
 
 def plane(n: int, rng: np.random.Generator) -> np.ndarray:
@@ -65,19 +65,19 @@ def all_sets() -> list[Set]:
     mixed = make_mixed_classes(800, random_state=5)
     cancer = sets.load_breast_cancer()
     return [
-        Set("iris", *sets.load_iris(return_X_y=True), 80),
-        Set("wine", *sets.load_wine(return_X_y=True), 80),
-        Set("breast cancer, 8 columns", cancer.data[:, :8], cancer.target, 120),
-        Set("moons, noise 0.3", *sets.make_moons(1200, noise=0.3, random_state=1), 150),
-        Set("moons, noise 0.05", *sets.make_moons(1200, noise=0.05, random_state=1), 100),
-        Set("circles, noise 0.15", *sets.make_circles(1200, noise=0.15, factor=0.5, random_state=2), 150),
-        Set("linear, 5 columns", *sets.make_classification(1200, 5, n_informative=3, flip_y=0.1, random_state=3), 150),
-        Set("squares, no noise", squares, (np.floor(squares * 1.5) % 2).sum(axis=1).astype(int) % 2, 150),
-        Set("rings, no noise", rings, (np.hypot(*rings.T) * 2.5).astype(int) % 2, 150),
-        Set("wedge, three classes", wedge, (np.arctan2(*wedge.T) > 0.7) + (np.hypot(*wedge.T) > 0.8), 150),
-        Set("spiral, no noise", spiral, arm, 150),
-        Set("xor, 15% flipped", flipped, xor ^ (rng.uniform(size=1200) < 0.15), 150),
-        Set("mixed columns, three classes", mixed.X, mixed.y, 150),
+        Set("iris", 80, *sets.load_iris(return_X_y=True)),
+        Set("wine", 80, *sets.load_wine(return_X_y=True)),
+        Set("breast cancer, 8 columns", 120, cancer.data[:, :8], cancer.target),
+        Set("moons, noise 0.3", 150, *sets.make_moons(1200, noise=0.3, random_state=1)),
+        Set("moons, noise 0.05", 100, *sets.make_moons(1200, noise=0.05, random_state=1)),
+        Set("circles, noise 0.15", 150, *sets.make_circles(1200, noise=0.15, factor=0.5, random_state=2)),
+        Set("linear, 5 columns", 150, *sets.make_classification(1200, 5, n_informative=3, flip_y=0.1, random_state=3)),
+        Set("squares, no noise", 150, squares, (np.floor(squares * 1.5) % 2).sum(axis=1).astype(int) % 2),
+        Set("rings, no noise", 150, rings, (np.hypot(*rings.T) * 2.5).astype(int) % 2),
+        Set("wedge, three classes", 150, wedge, (np.arctan2(*wedge.T) > 0.7) + (np.hypot(*wedge.T) > 0.8)),
+        Set("spiral, no noise", 150, spiral, arm),
+        Set("xor, 15% flipped", 150, flipped, xor ^ (rng.uniform(size=1200) < 0.15)),
+        Set("mixed columns, three classes", 150, mixed.X, mixed.y),
     ]
 
 

@@ -24,6 +24,7 @@ from treedgp.datasets import make_exp2d_classes
 from treedgp.experiments import peers
 from treedgp.experiments.credit import FOLDS, load, split
 from treedgp.experiments.exp2d import Design, load_design
+from treedgp.posterior.classes import ClassPredictor
 from treedgp.posterior.diagnostics import ess_bulk, rhat
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
@@ -94,9 +95,16 @@ def errors(labels: np.ndarray, p: np.ndarray, y: np.ndarray) -> tuple[float, flo
     return round(wrong, 2), round(log_loss(y, p, labels=labels), 4)
 
 
+def probabilities(model: TreedGPClassifier, draws: int, X: np.ndarray) -> np.ndarray:
+    """(row, class), from so many thinned draws."""
+    predictor = model.posterior_.predictor
+    assert isinstance(predictor, ClassPredictor)
+    return predictor.thinned(draws).shares(X)[0]
+
+
 def exp2d_row(task: Design, seed: int) -> dict[str, Any]:
     model, seconds = fitted(task.X.to_numpy(), task.y, random_state=seed)
-    p = model.posterior_.predictor.thinned(1000).shares(task.test_X.to_numpy())[0]
+    p = probabilities(model, 1000, task.test_X.to_numpy())
     error, loss = errors(model.classes_, p, task.test_y)
     agreement = round(rhat(model.posterior_.log_posterior), 3)
     return {
@@ -115,7 +123,7 @@ def design_row(seed: int) -> dict[str, Any]:
     X, y = grid.X[chosen], grid.y[chosen]
     rest = np.setdiff1d(np.arange(len(grid.X)), chosen)
     model, _ = fitted(X, y, random_state=seed)
-    p = model.posterior_.predictor.thinned(500).shares(grid.X[rest])[0]
+    p = probabilities(model, 500, grid.X[rest])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # its likelihood wants an amplitude beyond its bounds
         gpc = peers.gpc(2, seed).fit(X, y)

@@ -12,6 +12,7 @@ from tasks import TGP_WORK, friedman, rounds_per_second
 
 from treedgp import ConvergenceWarning, Priors, TreedGPRegressor
 from treedgp.datasets import make_friedman_categorical
+from treedgp.posterior.predict import Predictor
 from treedgp.sampling.chain import start_chain
 
 SEEDS = range(1, 11)
@@ -35,6 +36,7 @@ def accuracy(seed: int) -> dict[str, float]:
         model.fit(data.X, data.y)
     cpu = time.process_time() - before
     predictor = model.posterior_.predictor
+    assert isinstance(predictor, Predictor)
     means = predictor.draws.by_chain(predictor.mean_by_draw(test.X)).mean(axis=1)  # (chain, row)
     errors = np.sqrt(np.mean((means - test.f) ** 2, axis=1))
     together = float(np.sqrt(np.mean((means.mean(axis=0) - test.f) ** 2)))

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from report import machine, table, write
 
-from treedgp import _testing
+from treedgp import _testing  # type: ignore[attr-defined]
 
 SIZES = (20, 50, 100, 200, 400)
 TARGETS = (6.0, 2.6, 1.6, 1.17, 1.03)  # what the prototype of the kernel reached

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from peers import has_tgp, run_tgp
@@ -42,7 +44,7 @@ def row(name: str, sets: list[dict[str, float]]) -> dict[str, str]:
     return {"sampler": name, **cells, "sets with an R-hat above 1.05": f"{(worst > 1.05).sum()} of {len(sets)}"}
 
 
-def ours(task: Task, name: str, tune: int, n_sets: int, **options: float) -> tuple[dict[str, str], Draws]:
+def ours(task: Task, name: str, tune: int, n_sets: int, **options: Any) -> tuple[dict[str, str], Draws]:
     """Figures of the sets, and the draws of the last."""
     sets = []
     for seed in range(1, n_sets + 1):
@@ -68,7 +70,7 @@ def theirs(task: Task) -> tuple[dict[str, str], str]:
         run_tgp(task.X, task.y, task.model, (TUNE, TUNE + TGP_ROUNDS, 2), seed + 1, task.probes())
         for seed in range(CHAINS)
     ]
-    traces = np.stack([run.traces.to_numpy() for run in runs])
+    traces = np.stack([run.traces.to_numpy() for run in runs if run.traces is not None])
     cpu = sum(run.cpu for run in runs)
     return row("R tgp", [figures(traces[:, :, 1], traces[:, :, 0], traces[:, :, 2:], cpu)]), runs[0].version
 

@@ -78,16 +78,18 @@ def _boosting(category: list[int], seed: int) -> Any:
 def _gp_interval(model: Any, X: np.ndarray) -> np.ndarray:
     model.kernel_ = model.kernel_.k1  # without the noise: its factorisation of the training rows stays
     mean, sd = model.predict(X, return_std=True)
-    return mean[:, None] + norm.ppf([(1 - LEVEL) / 2, (1 + LEVEL) / 2]) * sd[:, None]
+    band: np.ndarray = mean[:, None] + norm.ppf([(1 - LEVEL) / 2, (1 + LEVEL) / 2]) * sd[:, None]
+    return band
 
 
 def _barts(make: Callable[[int, int], Any], interval: Callable[[Any, np.ndarray], np.ndarray] | None) -> list[Row]:
     if not bart.has_bart():
         return []
-    return [
-        Row(f"BART, {trees} trees", lambda _, seed, trees=trees: make(trees, seed), interval=interval)
-        for trees in TREES
-    ]
+
+    def row(trees: int) -> Row:
+        return Row(f"BART, {trees} trees", lambda _, seed: make(trees, seed), interval=interval)
+
+    return list(map(row, TREES))
 
 
 def _tuned(model: Any, grid: dict[str, list[Any]], seed: int) -> Any:

@@ -58,9 +58,10 @@ def regress(row: Row, data: Callable[[str, int], tuple[Any, Any]], seed: int) ->
     _, fit = timed(lambda: model.fit(train.X, train.y))
     mean, predict = timed(lambda: model.predict(test.X))
     scores = {"RMSE": np.sqrt(np.mean((mean - test.f) ** 2)), "CPU s, fit": fit, "CPU s, mean": predict}
-    if row.interval is None:
+    interval = row.interval
+    if interval is None:
         return scores
-    band, seconds = timed(lambda: row.interval(model, test.X))
+    band, seconds = timed(lambda: interval(model, test.X))
     covered = (band[:, 0] <= test.f) & (test.f <= band[:, 1])
     return scores | {"covered %": 100 * covered.mean(), "CPU s, interval": seconds}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +30,7 @@ class Task:
     categorical: frozenset[int] = frozenset()
     split: tuple[int, ...] | None = None  # None: every column
     tgp_inputs: np.ndarray | None = None  # where tgp needs another coding
-    tgp_options: dict[str, int] = field(default_factory=dict)
+    tgp_options: dict[str, Any] = field(default_factory=dict)
 
     def problem(self, priors: Priors, **schedule: float) -> Problem:
         columns = range(self.X.shape[1])
@@ -47,7 +48,7 @@ class Task:
 
     def probes(self) -> np.ndarray:
         """Five rows, spread over the data as they lie."""
-        return self.X[np.linspace(0, len(self.X) - 1, 5).astype(int)]
+        return np.take(self.X, np.linspace(0, len(self.X) - 1, 5).astype(int), axis=0)
 
 
 def exp2d() -> Task:
@@ -97,8 +98,8 @@ def sample(
     tune: int,
     seed: int = 1,
     prior_tree: bool = False,
-    **schedule: float,
-):
+    **schedule: Any,
+) -> tuple[Draws, np.ndarray, float]:
     """Draws of all chains, E f at the probes (chain, draw, probe), CPU seconds of the sampling."""
     problem = task.problem(priors, tune=tune, **schedule)
     before = time.process_time()
