@@ -12,8 +12,8 @@ namespace treedgp {
 constexpr int n_rungs = 16, n_sweeps = 4;
 
 // What a leaf gives to sites: the integral of the prior of its latents times the sites' densities, whose maxima are 1.
-inline double log_sites(const Leaf& leaf, const Response& sites, const Problem& problem, const Hyper& h,
-                        Workspace& ws) {
+inline double log_site_integral(const Leaf& leaf, const Response& sites, const Problem& problem, const Hyper& h,
+                                Workspace& ws) {
   const auto& rows = leaf.region->rows;
   Whitened whitened;
   whiten(problem.data, sites, rows, leaf.params, *leaf.basis, ws, whitened);
@@ -33,6 +33,8 @@ struct Trial {
     }
   }
 
+  Trial(const Trial&) = delete;  // layers point into own
+
   std::vector<Layer> own;  // without leaves
   std::vector<const Layer*> layers;
 };
@@ -43,7 +45,7 @@ using Leaves = std::vector<const Leaf*>;
 // Sites for leaves, by class. They must not know the latents that move, so classes see each other where sites put them.
 inline std::vector<Response> fit_sites(const Leaves& leaves, int first, const Trial& trial, const Problem& problem,
                                        Workspace& ws) {
-  const int count = static_cast<int>(leaves.size()), sweeps = n_sweeps * count;
+  const int count = static_cast<int>(leaves.size()), sweeps = count > 1 ? 2 * n_sweeps : n_sweeps;
   const auto& rows = leaves[0]->region->rows;
   Trial guess(trial.layers, first, leaves.size());
   for (Layer& layer : guess.own) std::fill(layer.response.z.begin(), layer.response.z.end(), 0.0);
@@ -72,7 +74,7 @@ double log_bridge(const Leaves& leaves, int first, const Problem& problem, bool 
   std::vector<Ellipses> ellipses;
   std::vector<Vector> f;  // less the mean of their law
   for (int l = 0; l < count; ++l) {
-    sum += log_sites(*leaves[l], sites[l], problem, trial.own[l].hyper, ws);
+    sum += log_site_integral(*leaves[l], sites[l], problem, trial.own[l].hyper, ws);
     factor_prior(*leaves[l], ws);
     ellipses.emplace_back(*leaves[l], first + l, trial.layers, problem, sites[l], n_rungs + (rise ? 1 : 0), ws, rng);
     f.push_back(rise ? ellipses[l].draw() : ellipses[l].centred(trial.own[l].response.z));
@@ -87,7 +89,7 @@ double log_bridge(const Leaves& leaves, int first, const Problem& problem, bool 
   for (int k = 1; k <= n_rungs; ++k) {
     if (rise) sum += log_gap() / n_rungs;
     for (int t = 0; t < count; ++t) {
-      const int l = rise ? t : count - 1 - t;
+      const int l = rise ? t : count - 1 - t;  // the reverse of a rise is in reverse order
       ellipses[l].face(trial.layers);
       ellipses[l].step(f[l], static_cast<double>(rise ? k : n_rungs + 1 - k) / n_rungs, rng);
       ellipses[l].write(f[l], trial.own[l].response.z);
