@@ -1,5 +1,6 @@
 // One round of classification. In the turn of class m its own tree, or the tree that all share, and its parameters
-// move; then its latent f_m; then variances and coefficients, of every layer of that tree since all are stale.
+// move; then its latent f_m; then variances and coefficients, of every layer of that tree since all are stale. Before the
+// turns one factor scales the latents of all.
 //
 // polya_gamma: omega_i ~ PG(1, f_mi - c_i) makes the labels Gaussian data y_i ~ N(f_mi, 1 / omega_i) of f_m, so that the
 // moves integrate f_m out and see the labels. metropolis: the moves see f_m as it stands, which then moves in blocks.
