@@ -2,6 +2,7 @@
 #include "../bind/problem.hpp"
 #include "../bind/state.hpp"
 #include "treedgp/latent/bridge.hpp"
+#include "treedgp/latent/scale.hpp"
 #include "treedgp/predict/classes.hpp"
 
 namespace treedgp::testing {
@@ -84,6 +85,34 @@ nb::tuple bridge(const Problem& problem, const nb::list& state, int which, bool 
   return nb::make_tuple(to_numpy(std::move(estimates), {draws}), to_numpy(std::move(latent), {draws, s.layers.size(), n}));
 }
 
+// (draws, class but the base) log of the amplitude, in units of that at the start, after each scaling of all classes; and by
+// how much the leaves' fits to the latents differ in the end from new ones.
+nb::tuple scale_all(const Problem& problem, const nb::list& state, std::uint64_t seed, std::size_t draws) {
+  Trees trees = StateIn(state, problem).restore(problem);
+  const Trees start = trees;
+  Workspace ws;
+  Random rng(seed, 0);
+  rng.start_round(0);
+  std::vector<double> out;
+  for (std::size_t i = 0; i < draws; ++i) {
+    scale_classes(trees, problem, ws, 1, rng);
+    for (std::size_t k = 0; k < trees.size(); ++k)
+      for (std::size_t l = 0; l < trees[k].layers.size(); ++l)
+        out.push_back(0.5 * std::log(trees[k].layers[l].leaves[0].params.sigma2 / start[k].layers[l].leaves[0].params.sigma2));
+  }
+  double stale = 0;
+  for (State& s : trees)
+    for (Layer& layer : s.layers) {
+      const std::vector<Leaf> kept = layer.leaves;
+      refit(layer, problem, ws);
+      for (std::size_t i = 0; i < kept.size(); ++i)
+        for (std::size_t j = 0; j < kept[i].data.r.values.size(); ++j)
+          stale = std::max(stale, std::abs(kept[i].data.r.values[j] - layer.leaves[i].data.r.values[j]));
+    }
+  const std::size_t classes = out.size() / draws;
+  return nb::make_tuple(to_numpy(std::move(out), {draws, classes}), stale);
+}
+
 // Of leaf `index` of class `turn`: Q (rows, rows), and r = Q (f - F beta0), at once and as a sum of single changes.
 nb::tuple latent_precision(const Problem& problem, const nb::list& state, int turn, int index) {
   Trees trees = StateIn(state, problem).restore(problem);
@@ -134,6 +163,7 @@ void bind_latent(nanobind::module_& m) {
   m.def("slide_latents", &slide, nb::arg("problem"), nb::arg("state"), nb::arg("turn"), nb::arg("seed"), nb::arg("draws"));
   m.def("learn_sites", &learn, nb::arg("problem"), nb::arg("state"), nb::arg("turn"), nb::arg("gain"));
   m.def("log_bridge", &bridge, nb::arg("problem"), nb::arg("state"), nb::arg("which"), nb::arg("rise"), nb::arg("seed"), nb::arg("draws"));
+  m.def("scale_classes", &scale_all, nb::arg("problem"), nb::arg("state"), nb::arg("seed"), nb::arg("draws"));
   m.def("latent_precision", &latent_precision, nb::arg("problem"), nb::arg("state"), nb::arg("turn"), nb::arg("index") = 0);
   m.def("log_label", &log_label_of, nb::arg("problem"), nb::arg("state"), nb::arg("turn"), nb::arg("f"));
   m.def("class_shares", &shares, nb::arg("mean"), nb::arg("var"), nb::arg("nodes"));
