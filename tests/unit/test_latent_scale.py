@@ -17,7 +17,7 @@ BATCHES = 50
 
 
 def log_density(case, draw, t, learn_g):
-    """Of everything, the latents less their means times c = exp(t), and the volume that the scaling makes of a unit one."""
+    """Of everything, latents less their means times c = exp(t), and of the volume that the scaling makes of one."""
     c, total, latents = np.exp(t), 0.0, []
     for layer in draw.layers:
         f, g = np.array(layer.y), layer.state.hyper.g_s * (np.exp(2 * t) if learn_g else 1)

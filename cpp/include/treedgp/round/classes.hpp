@@ -92,7 +92,8 @@ void play_round(Trees& trees, const Problem& problem, Workspace& ws, const Tempo
   const auto layers = latents(trees);
   for (int sweep = 0; sweep < problem.spec.schedule.latent_sweeps; ++sweep) {
     const bool slides = sweep == 0 && tempo.anneal == 1;  // once a round, for its cost
-    if (layers.size() > 1 && problem.classes.sampler == LatentSampler::polya_gamma)
+    const bool scales = tempo.gain == 0 && layers.size() > 1;  // in tuning it would hold up the trees
+    if (scales && problem.classes.sampler == LatentSampler::polya_gamma)
       counts.steps[latent_scale_step].add(scale_classes(trees, problem, ws, tempo.anneal, rng));
     int m = 0;
     for (State& s : trees)
