@@ -25,6 +25,7 @@ ROUNDS = {"polya_gamma": 1000, "metropolis": 3000}
 CASES = {
     "cgp": make_class_case("cgp", 2, "tau2", learn_g=True, centred=True),
     "ctgp": make_class_case("ctgp", 3, "tau2", centred=True),
+    "otgp": make_class_case("otgp", 3, "tau2", learn_g=True, centred=True),
 }
 
 
@@ -96,7 +97,7 @@ def calibration(case, sampler, seed, simulations, rounds, bins, truth_case=None)
     return [chi2_uniform(f"rank of {name}", values, bins) for name, values in ranks.items()]
 
 
-@pytest.mark.parametrize(("family", "sampler"), [("cgp", "metropolis"), ("ctgp", "polya_gamma")])
+@pytest.mark.parametrize(("family", "sampler"), [("cgp", "metropolis"), ("ctgp", "polya_gamma"), ("otgp", "polya_gamma")])
 def test_classifier_runs_are_calibrated(family, sampler, request):
     rounds, name = ROUNDS[sampler], request.node.name
     assert_gate(lambda seed, scale: calibration(CASES[family], sampler, seed, 100 * scale, rounds, 10), name)
