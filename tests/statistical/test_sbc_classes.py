@@ -97,7 +97,9 @@ def calibration(case, sampler, seed, simulations, rounds, bins, truth_case=None)
     return [chi2_uniform(f"rank of {name}", values, bins) for name, values in ranks.items()]
 
 
-@pytest.mark.parametrize(("family", "sampler"), [("cgp", "metropolis"), ("ctgp", "polya_gamma"), ("otgp", "polya_gamma")])
+@pytest.mark.parametrize(
+    ("family", "sampler"), [("cgp", "metropolis"), ("ctgp", "polya_gamma"), ("otgp", "polya_gamma")]
+)
 def test_classifier_runs_are_calibrated(family, sampler, request):
     rounds, name = ROUNDS[sampler], request.node.name
     assert_gate(lambda seed, scale: calibration(CASES[family], sampler, seed, 100 * scale, rounds, 10), name)
