@@ -37,7 +37,7 @@ def main() -> None:
         "shared_tree",
         "Three classes, one tree each or one for all",
         [
-            machine("no peers"),
+            machine("No peer"),
             "`make_mixed_classes(300)`, tested on 2000 other rows; the default classifier, 4 chains.",
             table(rows),
             "## Means",

@@ -95,7 +95,7 @@ nb::tuple scale_all(const Problem& problem, const nb::list& state, std::uint64_t
   rng.start_round(0);
   std::vector<double> out;
   for (std::size_t i = 0; i < draws; ++i) {
-    scale_classes(trees, problem, ws, 1, rng);
+    scale_classes(trees, problem, ws, rng);
     for (std::size_t k = 0; k < trees.size(); ++k)
       for (std::size_t l = 0; l < trees[k].layers.size(); ++l)
         out.push_back(0.5 * std::log(trees[k].layers[l].leaves[0].params.sigma2 / start[k].layers[l].leaves[0].params.sigma2));

@@ -83,7 +83,7 @@ def report(results: Results, settings: Settings) -> list[str]:
         f"60 points, three classes, no noise; {run_length.chains} chain(s) of {run_length.tune} + "
         f"{run_length.draws * run_length.thin} rounds. Errors and log loss are of the training points. A split is that "
         "of the root in the maximum a posteriori tree of more than one node. The paper splits class 0 and class 1 "
-        f"between the points {gaps}, and so do as many repetitions as is said; its seconds are of its own machine.",
+        f"between the points {gaps}; in brackets how many repetitions do so. Its seconds are of its own machine.",
         table(header, rows),
     ]
     for name in results.models(MODELS):

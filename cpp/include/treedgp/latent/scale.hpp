@@ -44,7 +44,7 @@ bool scale_latents(Layer& layer, std::span<Leaf> leaves, bool with_hyper, int m,
 
 // All classes by one c, which leaves the borders between them where they are.
 template <class Rng>
-bool scale_classes(Trees& trees, const Problem& problem, Workspace& ws, double anneal, Rng& rng) {
+bool scale_classes(Trees& trees, const Problem& problem, Workspace& ws, Rng& rng) {
   const InverseGammaPrior& prior = problem.spec.sigma2;
   const double log_c = std::ldexp(rng.normal(), -rng.pick(5)), c = std::exp(log_c);  // every size, lest one need tuning
   const double g_factor = prior.learn_g ? c * c : 1;
@@ -60,7 +60,7 @@ bool scale_classes(Trees& trees, const Problem& problem, Workspace& ws, double a
       ratio.params_prior += scale_leaves(layer.leaves, c, g_factor * h.g_sigma, problem, h, layer.response.z);
     }
   ratio.likelihood += log_labels(problem.classes, layers);
-  const bool accepted = accept(ratio, anneal, rng);
+  const bool accepted = accept(ratio, 1, rng);
   std::size_t m = 0;
   for (State& s : trees)
     for (Layer& layer : s.layers) {

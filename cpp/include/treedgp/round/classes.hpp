@@ -94,7 +94,7 @@ void play_round(Trees& trees, const Problem& problem, Workspace& ws, const Tempo
     const bool slides = sweep == 0 && tempo.anneal == 1;  // once a round, for its cost
     const bool scales = tempo.gain == 0 && layers.size() > 1;  // in tuning it would hold up the trees
     if (scales && problem.classes.sampler == LatentSampler::polya_gamma)
-      counts.steps[latent_scale_step].add(scale_classes(trees, problem, ws, tempo.anneal, rng));
+      counts.steps[latent_scale_step].add(scale_classes(trees, problem, ws, rng));
     int m = 0;
     for (State& s : trees)
       for (Layer& layer : s.layers) play_turn(s, layer, m++, layers, problem, ws, tempo, slides, counts, rng);
