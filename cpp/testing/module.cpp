@@ -39,11 +39,10 @@ std::optional<Proposal> propose(const std::string& move, const State& s, const P
     if (move == "nugget") return propose_nugget(layer, problem, ws, index, now, rng);
     if (move == "sigma2") return propose_sigma2(layer, problem, ws, index, now, rng);
     if (move == "tau2") return propose_tau2(layer, problem, ws, index, now, rng);
+    if (move == "renew") return propose_renewal(layer, problem, ws, index, now, rng);
     throw std::invalid_argument("unknown move: " + move);
   }();
-  std::vector<std::vector<Leaf>> leaves;
-  for (const Layer& every : s.layers) leaves.push_back({&every == &layer ? next.leaf : every.leaves[index]});
-  return Proposal{s.tree, index, 1, std::move(leaves), next.ratio};
+  return within_tree(s, layer, index, std::move(next));
 }
 
 // The one tree of a chain, in the middle of a turn of class `turn` if `y` and `noise` are given: its response is then
@@ -153,6 +152,7 @@ void play_bridges(Trees& trees, const Problem& problem, Workspace& ws, const Tem
     const auto move = static_cast<TreeMove>(rng.pick_weighted(problem.spec.schedule.weights));
     auto next = propose_tree_move(move, s, problem, ws, rng);
     if (next) cross_bridge(s, std::move(*next), m, latents(trees), problem, ws, rng);
+    renew_leaf(s, m, latents(trees), problem, ws, rng);
     m += static_cast<int>(s.layers.size());
     for (Layer& layer : s.layers) draw_coefficients(layer, problem, ws, tempo, counts, rng);
   }

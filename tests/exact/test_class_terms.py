@@ -30,7 +30,7 @@ from oracle.priors import LeafPrior
 from oracle.rules import leaf_rows, nearest
 from treedgp import _core, _testing
 
-LEAF_MOVES = ("range", "nugget", "sigma2", "tau2")
+LEAF_MOVES = ("range", "nugget", "sigma2", "tau2", "renew")
 ALL_MOVES = (*TREE_MOVES, *LEAF_MOVES)
 FIELDS = ("likelihood", "tree_prior", "rule_prior", "params_prior")
 TAU2 = 0.8
@@ -209,8 +209,11 @@ def log_q_tree(case, move, after):
 
 def log_q_leaf(case, move, after, walked):
     layer = case.turn.layer if case.turn else 0
-    prior, pairs = case.model.prior, zip(case.state.layers[layer].params, after.layers[layer].params, strict=True)
+    moved = case.state.layers[layer]
+    prior, pairs = case.model.prior, zip(moved.params, after.layers[layer].params, strict=True)
     now, new = next((a, b) for a, b in pairs if a != b)
+    if move == "renew":
+        return np.array([*(log_prior_of_params(case.model, replace(moved, params=(p,))) for p in (new, now)), 0.0])
     if move in ("sigma2", "tau2"):
         return np.array([0.0, 0.0, log(getattr(new, move) / getattr(now, move))])
     if move == "nugget":
@@ -227,6 +230,7 @@ def applies(model, move):
         "nugget": model.kind != "counts",
         "sigma2": model.kind == "polya_gamma",
         "tau2": model.kind == "polya_gamma" and model.tau2_random,
+        "renew": model.kind == "polya_gamma",
     }.get(move, True)
 
 

@@ -1,8 +1,8 @@
-// BRIDGE: a tree move that takes the latents along. Given latents, or given omega, which tells much of them, a split
-// can hardly come where the latent is smooth across it, nor a smooth latent where a split stands. So both trees are
-// weighed by what they give the labels, latents integrated out: sites are fitted to the leaves that change, and an
-// annealed importance estimate (Neal 2001) corrects from sites to labels, rising to the new latents, descending from
-// the old ones (Karagiannis & Andrieu 2013). Whatever the sites, the move is exact.
+// BRIDGE: a move of a tree, or of a leaf's parameters, that takes the latents along. Given latents, or given omega, which
+// tells much of them, a split can hardly come where the latent is smooth across it, nor a smooth latent where a split
+// stands. So old and new are weighed by what they give the labels, latents integrated out: sites are fitted to the
+// leaves that change, and an annealed importance estimate (Neal 2001) corrects from sites to labels, rising to the new
+// latents, descending from the old ones (Karagiannis & Andrieu 2013). Whatever the sites, the move is exact.
 #pragma once
 #include "treedgp/latent/ellipses.hpp"
 #include "treedgp/moves/ratio.hpp"
@@ -99,7 +99,7 @@ double log_bridge(const Leaves& leaves, int first, const Problem& problem, bool 
   return sum;
 }
 
-// Decides on a move of the tree whose first layer is that of class `first`. If it is made the state has its latents too.
+// Decides on a move of or in the tree whose first layer is that of class `first`. If it is made the state has its latents too.
 template <class Rng>
 bool cross_bridge(State& s, Proposal&& next, int first, const std::vector<const Layer*>& layers, const Problem& problem,
                   Workspace& ws, Rng& rng) {

@@ -39,4 +39,11 @@ struct LeafProposal {
   bool walked = false;
 };
 
+// The same as a proposal for the whole tree.
+inline Proposal within_tree(const State& s, const Layer& layer, int index, LeafProposal&& next) {
+  std::vector<std::vector<Leaf>> leaves;
+  for (const Layer& every : s.layers) leaves.push_back({&every == &layer ? std::move(next.leaf) : every.leaves[index]});
+  return {s.tree, index, 1, std::move(leaves), next.ratio};
+}
+
 }  // namespace treedgp

@@ -10,6 +10,7 @@
 #include "treedgp/latent/metropolis.hpp"
 #include "treedgp/latent/polya_gamma.hpp"
 #include "treedgp/latent/scale.hpp"
+#include "treedgp/moves/renew.hpp"
 #include "treedgp/round/round.hpp"
 
 namespace treedgp {
@@ -28,13 +29,27 @@ Response augment(const std::vector<const Layer*>& layers, int m, const Classes& 
   return y;
 }
 
-// The latents with what stands above a single leaf: the scale of all, and the tree, in the turn of its first class.
+// The parameters of one leaf and class, over a bridge: a class that is flat in a leaf, where another does its work, would
+// hardly bend otherwise.
+template <class Rng>
+bool renew_leaf(State& s, int first, const std::vector<const Layer*>& layers, const Problem& problem, Workspace& ws, Rng& rng) {
+  const Layer& layer = s.layers[rng.pick(static_cast<int>(s.layers.size()))];
+  const int index = rng.pick(static_cast<int>(layer.leaves.size()));
+  const double now = log_fit(problem, layer.leaves[index], layer.hyper);
+  LeafProposal next = propose_renewal(layer, problem, ws, index, now, rng);
+  return cross_bridge(s, within_tree(s, layer, index, std::move(next)), first, layers, problem, ws, rng);
+}
+
+// The latents with what stands above them: the scale of all and, in the turn of its first class, the tree and a leaf.
 template <class Rng>
 void move_with_latents(State& s, Layer& layer, int m, const std::vector<const Layer*>& layers, const Problem& problem,
                        Workspace& ws, const Tempo& tempo, bool slides, Counts& counts, Rng& rng) {
   if (problem.spec.sigma2.learn_g)
     counts.steps[latent_scale_step].add(scale_latents(layer, layer.leaves, true, m, layers, problem, tempo.anneal, rng));
-  if (!slides || !tempo.bridges || problem.spec.split.alpha == 0 || &layer != &s.layers[0]) return;
+  if (!slides || !tempo.bridges || &layer != &s.layers[0]) return;
+  if (layers.size() > 1)  // of two classes none can do another's work
+    counts.steps[range_step].add(renew_leaf(s, m, layers, problem, ws, rng));
+  if (problem.spec.split.alpha == 0) return;
   const int bridges = s.layers.size() > 1 ? 3 : 1;  // else the latents of the other classes hold a tree that they share
   for (int t = 0; t < bridges; ++t) {
     const auto move = static_cast<TreeMove>(rng.pick_weighted(problem.spec.schedule.weights));
