@@ -162,7 +162,8 @@ void play_bridges(Trees& trees, const Problem& problem, Workspace& ws, const Tem
 // model; in classification the labels alone. Its stationary law is the joint prior of state and data. Every thin-th
 // pair is returned: the layer's draws and the response (draw, row); or the layers' draws and the labels (draw, row) that
 // their round was given, not those drawn after it, which would hide a round that ignores labels.
-// `bridges`: in place of a round only bridges, one in each tree, and coefficients, so that nothing else moves latents.
+// `bridges`: in place of a round only bridges, a tree move and a renewal in each tree, and coefficients, so that nothing
+// else moves latents.
 nb::tuple joint_chain(Problem problem, const nb::list& state, std::uint64_t seed, std::int64_t sweeps, int thin, bool bridges) {
   if (problem.data.prior_only) throw std::invalid_argument("joint_chain: a prior-only problem has no response to draw");
   Workspace ws;

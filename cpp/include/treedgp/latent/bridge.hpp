@@ -99,7 +99,8 @@ double log_bridge(const Leaves& leaves, int first, const Problem& problem, bool 
   return sum;
 }
 
-// Decides on a move of or in the tree whose first layer is that of class `first`. If it is made the state has its latents too.
+// Decides on a move of or in the tree whose first layer is that of class `first`. If it is made the state has its
+// latents too.
 template <class Rng>
 bool cross_bridge(State& s, Proposal&& next, int first, const std::vector<const Layer*>& layers, const Problem& problem,
                   Workspace& ws, Rng& rng) {

@@ -32,7 +32,8 @@ Response augment(const std::vector<const Layer*>& layers, int m, const Classes& 
 // The parameters of one leaf and class, over a bridge: a class that is flat in a leaf, where another does its work, would
 // hardly bend otherwise.
 template <class Rng>
-bool renew_leaf(State& s, int first, const std::vector<const Layer*>& layers, const Problem& problem, Workspace& ws, Rng& rng) {
+bool renew_leaf(State& s, int first, const std::vector<const Layer*>& layers, const Problem& problem, Workspace& ws,
+                Rng& rng) {
   const Layer& layer = s.layers[rng.pick(static_cast<int>(s.layers.size()))];
   const int index = rng.pick(static_cast<int>(layer.leaves.size()));
   const double now = log_fit(problem, layer.leaves[index], layer.hyper);
