@@ -145,6 +145,50 @@ void solve(const double* L, int np, double* extra, int ne) {
   }
 }
 
+void solve_transposed(const double* L, int np, double* extra, int ne) {
+  alignas(64) double d[W * W];
+  for (int b = np / W - 1; b >= 0; --b) {
+    load_block(L, b, d);
+    const double* pivot = L + panel_start(b);
+    for (int r = 0; r < ne; ++r) {
+      double* e = extra + static_cast<Index>(r) * np * W;
+      V x[W];
+      TREEDGP_UNROLL
+      for (int c = W - 1; c >= 0; --c) {
+        x[c] = load(e + (b * W + c) * W);
+        TREEDGP_UNROLL
+        for (int t = c + 1; t < W; ++t) x[c] -= x[t] * d[c * W + t];
+        x[c] *= d[c * W + c];
+        store(e + (b * W + c) * W, x[c]);
+      }
+      for (int t = 0; t < b * W; ++t) {  // what these columns explain of earlier ones
+        V left = load(e + t * W);
+        TREEDGP_UNROLL
+        for (int c = 0; c < W; ++c) left -= x[c] * pivot[t * W + c];
+        store(e + t * W, left);
+      }
+    }
+  }
+}
+
+void multiply(const double* L, int np, double* extra, int ne) {
+  for (int b = np / W - 1; b >= 0; --b) {  // from the end: a column needs those before it as they were
+    const double* pivot = L + panel_start(b);
+    for (int r = 0; r < ne; ++r) {
+      double* e = extra + static_cast<Index>(r) * np * W;
+      const Panel panel = {e, e};
+      V less[1][W] = {};
+      subtract_product<1>(&panel, pivot, 0, b * W, less);
+      TREEDGP_UNROLL
+      for (int c = W - 1; c >= 0; --c) {
+        TREEDGP_UNROLL
+        for (int t = 0; t <= c; ++t) less[0][c] -= load(e + (b * W + t) * W) * pivot[(b * W + t) * W + c];
+        store(e + (b * W + c) * W, -less[0][c]);
+      }
+    }
+  }
+}
+
 void invert(const double* L, int np, double* extra) {
   const int blocks = np / W;
   for (Index i = 0; i < static_cast<Index>(np) * np; ++i) extra[i] = 0;

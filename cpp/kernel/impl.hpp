@@ -16,7 +16,7 @@ namespace treedgp::kernel {
 
 extern const Ops TREEDGP_TABLE(TREEDGP_ISA_NAME);  // const alone would mean internal linkage
 const Ops TREEDGP_TABLE(TREEDGP_ISA_NAME) = {
-    TREEDGP_STRING(TREEDGP_ISA_NAME), W, correlate, cross, factor, solve, invert, orthogonalise, products,
-    squared_norms};
+    TREEDGP_STRING(TREEDGP_ISA_NAME), W, correlate, cross, factor, solve, solve_transposed, multiply, invert,
+    orthogonalise, products, squared_norms};
 
 }  // namespace treedgp::kernel

@@ -99,14 +99,16 @@ std::tuple<double, Output, Output, Output> factor(const std::string& isa, Vector
   return {half_logdet, copy_out(L), copy_out(rows), copy_out(correlations)};
 }
 
-Output solve(const std::string& isa, Vector L, Vector extra, int np) {
+// What `op` of the table makes of extra rows: &Ops::solve and its like.
+template <auto op>
+Output change_rows(const std::string& isa, Vector L, Vector extra, int np) {
   const Ops& k = table(isa);
   expect(np % k.width == 0 && L.size() == triangle_size(np, k.width), "the triangle of np rows");
   const int ne = static_cast<int>(extra.size()) / (np * k.width);
   expect(extra.size() == extra_size(ne * k.width, np, k.width), "whole extra panels");
   const Buffer factor = copy_in(L);
   Buffer rows = copy_in(extra);
-  k.solve(factor.data(), np, rows.data(), ne);
+  (k.*op)(factor.data(), np, rows.data(), ne);
   return copy_out(rows);
 }
 
@@ -178,7 +180,9 @@ void bind_kernel(nb::module_& m) {
   kernel.def("correlate", correlate, "isa"_a, "family"_a, "xs"_a, "n"_a);
   kernel.def("cross", cross, "isa"_a, "family"_a, "xs"_a, "n"_a, "xnew"_a);
   kernel.def("factor", factor, "isa"_a, "kstar"_a, "noise"_a, "extra"_a);
-  kernel.def("solve", solve, "isa"_a, "L"_a, "extra"_a, "np"_a);
+  kernel.def("solve", change_rows<&Ops::solve>, "isa"_a, "L"_a, "extra"_a, "np"_a);
+  kernel.def("solve_transposed", change_rows<&Ops::solve_transposed>, "isa"_a, "L"_a, "extra"_a, "np"_a);
+  kernel.def("multiply", change_rows<&Ops::multiply>, "isa"_a, "L"_a, "extra"_a, "np"_a);
   kernel.def("invert", invert, "isa"_a, "L"_a, "np"_a);
   kernel.def("orthogonalise", orthogonalise, "isa"_a, "extra"_a, "np"_a, "rows"_a);
   kernel.def("time_likelihood", time_likelihood, "isa"_a, "n"_a, "dims"_a, "repeats"_a);

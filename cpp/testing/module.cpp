@@ -117,16 +117,10 @@ nb::dict leaf_terms(const Problem& problem, const nb::list& state) {
 void redraw_response(Layer& s, const Problem& problem, Workspace& ws, Random& rng) {
   for (const Leaf& leaf : s.leaves) {
     const auto& rows = leaf.region->rows;
-    const int n = static_cast<int>(rows.size());
-    const auto& ops = kernel::ops(n);
-    const int np = kernel::panel_rows(n, ops.width);
-    const bool linear = leaf.params.linear();
     factor_prior(leaf, ws);
-    Vector e(np), product(np);
-    for (int i = 0; i < n; ++i) e[i] = rng.normal() * std::sqrt(leaf.params.sigma2);
-    if (!linear) kernel::multiply_lower(ws.prior_factor.data(), ops.width, np, 1, e.data(), product.data());
-    for (int i = 0; i < n; ++i) {
-      double z = linear ? std::sqrt(1 + leaf.params.g) * e[i] : product[i];
+    const Matrix e = draw_correlated(leaf, 1, ws, rng);
+    for (int i = 0; i < e.rows; ++i) {
+      double z = std::sqrt(leaf.params.sigma2) * e(i, 0);
       for (int j = 0; j < problem.data.m(); ++j) z += problem.data.design(rows[i], j) * leaf.beta[j];
       s.response.z[rows[i]] = z;
     }

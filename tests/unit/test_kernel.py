@@ -327,6 +327,24 @@ def test_rows_solved_by_a_factor(isa, n):
     assert np.array_equal(layout.dense_rows(got)[: len(rows)], layout.dense_rows(want)[: len(rows)])
 
 
+@pytest.mark.parametrize("n", [1, 7, 8, 30, 33, 129])
+def test_rows_times_a_factor_and_its_inverse(isa, n):
+    """L x and L^-T x, to rounding; padding stays 0 and rows that are not there never leak."""
+    layout, rows = Layout(isa, n), np.random.default_rng(n).normal(size=(11, n))
+    _, packed, _, _ = layout.factor(layout.correlate("gaussian", points(n)), 0.1)
+    lower = layout.dense(packed)[:n, :n].astype(LD)
+
+    product = layout.dense_rows(kernel.multiply(isa, packed, layout.rows(rows), layout.np))[: len(rows)]
+    bound = (n + 8) * EPS * (np.abs(rows) @ np.abs(lower.astype(float)).T)
+    assert (np.abs(product[:, :n] - (rows.astype(LD) @ lower.T).astype(float)) <= bound).all()
+    assert (product[:, n:] == 0).all()
+
+    solved = layout.dense_rows(kernel.solve_transposed(isa, packed, layout.rows(rows), layout.np))[: len(rows)]
+    residual = np.abs((solved[:, :n].astype(LD) @ lower - rows).astype(float))
+    assert (residual <= (n + 8) * EPS * (np.abs(solved[:, :n]) @ np.abs(lower.astype(float)))).all()
+    assert (solved[:, n:] == 0).all()
+
+
 def chosen_isa(value):
     code = "from treedgp import _testing; print(_testing.kernel.chosen_isa())"
     env = {**os.environ, "TREEDGP_ISA": value}

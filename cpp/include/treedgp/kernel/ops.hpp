@@ -52,6 +52,18 @@ struct Ops {
                 double* extra,  // ne panels of W rows, in place
                 int ne);
 
+  // extra <- extra L^-1: each row x becomes L^-T x.
+  void (*solve_transposed)(const double* L,  // triangle_size(np, W)
+                           int np,
+                           double* extra,  // ne panels of W rows, in place
+                           int ne);
+
+  // extra <- extra L': each row x becomes L x.
+  void (*multiply)(const double* L,  // triangle_size(np, W)
+                   int np,
+                   double* extra,  // ne panels of W rows, in place
+                   int ne);
+
   // L^-T of a factor as extra rows: row i is L^-1 times the i-th unit vector. A third of what factor() would take for it.
   void (*invert)(const double* L,  // triangle_size(np, W)
                  int np,

@@ -6,7 +6,6 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "treedgp/kernel/triangle.hpp"
 #include "treedgp/state/state.hpp"
 
 namespace treedgp {
@@ -40,6 +39,29 @@ inline double factor_leaf(const Leaf& leaf, const Response& response, double* ex
   return log_det;
 }
 
+// The columns of a matrix as extra rows of the kernel, in ws.extra, and back. Returns the number of panels.
+inline int write_extra(const Matrix& columns, Workspace& ws) {
+  const int n = columns.rows, W = kernel::ops(n).width, np = kernel::panel_rows(n, W);
+  const std::size_t size = kernel::extra_size(columns.cols, np, W);
+  ws.extra.reserve(size);
+  std::fill_n(ws.extra.data(), size, 0.0);
+  for (int j = 0; j < columns.cols; ++j)
+    for (int i = 0; i < n; ++i) kernel::extra_at(ws.extra.data(), np, W, j, i) = columns(i, j);
+  return kernel::panel_rows(columns.cols, W) / W;
+}
+inline void read_extra(const Workspace& ws, Matrix& columns) {
+  const int n = columns.rows, W = kernel::ops(n).width, np = kernel::panel_rows(n, W);
+  for (int j = 0; j < columns.cols; ++j)
+    for (int i = 0; i < n; ++i) columns(i, j) = kernel::extra_at(ws.extra.data(), np, W, j, i);
+}
+
+// The columns as `op` leaves them: a product with a factor, or its transposed inverse.
+inline void change_columns(decltype(kernel::Ops::multiply) op, const kernel::Buffer& factor, Matrix& columns, Workspace& ws) {
+  const int panels = write_extra(columns, ws);
+  op(factor.data(), kernel::panel_rows(columns.rows, kernel::ops(columns.rows).width), ws.extra.data(), panels);
+  read_extra(ws, columns);
+}
+
 // What draws from the prior of a leaf's latent need.
 inline void factor_prior(const Leaf& leaf, Workspace& ws) {
   if (!leaf.params.linear()) ws.prior_log_det = factor_leaf(leaf, {}, nullptr, 0, ws, ws.prior_factor);
@@ -55,23 +77,27 @@ inline void fit_to_latent(Leaf& leaf, const Problem& problem, const Layer& layer
   }
 }
 
+// Draws of N(0, K) at the leaf's rows as columns, after factor_prior().
+template <class Rng>
+Matrix draw_correlated(const Leaf& leaf, int draws, Workspace& ws, Rng& rng) {
+  const int n = static_cast<int>(leaf.region->rows.size());
+  Matrix u(n, draws);
+  for (double& v : u.values) v = rng.normal();
+  if (leaf.params.linear()) {
+    for (double& v : u.values) v *= std::sqrt(1 + leaf.params.g);
+  } else {
+    change_columns(kernel::ops(n).multiply, ws.prior_factor, u, ws);
+  }
+  return u;
+}
+
 // Columns of u ~ N(F beta0, sigma2 (K + tau2 F W F')) at the leaf's rows, after factor_prior().
 template <class Rng>
-Matrix draw_prior_latents(const Problem& problem, const Leaf& leaf, int draws, const Hyper& h, const Workspace& ws, Rng& rng) {
+Matrix draw_prior_latents(const Problem& problem, const Leaf& leaf, int draws, const Hyper& h, Workspace& ws, Rng& rng) {
   const auto& rows = leaf.region->rows;
   const int n = static_cast<int>(rows.size()), m = problem.data.m();
   const double sigma = std::sqrt(leaf.params.sigma2);
-  Matrix u(n, draws);
-  if (leaf.params.linear()) {
-    for (double& v : u.values) v = std::sqrt(1 + leaf.params.g) * rng.normal();
-  } else {
-    const int W = kernel::ops(n).width, np = kernel::panel_rows(n, W);
-    Vector e(static_cast<std::size_t>(np) * draws), product(e.size());
-    for (int i = 0; i < n * draws; ++i) e[i] = rng.normal();
-    kernel::multiply_lower(ws.prior_factor.data(), W, np, draws, e.data(), product.data());
-    for (int k = 0; k < draws; ++k)
-      for (int i = 0; i < n; ++i) u(i, k) = product[i * draws + k];
-  }
+  Matrix u = draw_correlated(leaf, draws, ws, rng);
   for (int k = 0; k < draws; ++k) {
     Vector beta(m);
     for (double& b : beta) b = sigma * std::sqrt(leaf.params.tau2) * rng.normal();
@@ -90,24 +116,19 @@ inline Matrix solve_noisy(const Problem& problem, const Leaf& leaf, const Respon
   const auto& rows = leaf.region->rows;
   const int n = static_cast<int>(rows.size()), m = problem.data.m(), cols = m + r.cols;
   const bool linear = leaf.params.linear();
-  const int W = kernel::ops(n).width, np = kernel::panel_rows(n, W);
-  auto right_side = [&](int i, int j) { return j < m ? problem.data.design(rows[i], j) : r(i, j - m); };
-  Matrix fr(n, cols);  // L^-1 [F R]
+  Matrix fr(n, cols);  // [F R], then L^-1 [F R]
   Vector scale(n);
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < cols; ++j) fr(i, j) = j < m ? problem.data.design(rows[i], j) : r(i, j - m);
   if (linear) {
     for (int i = 0; i < n; ++i) {
       scale[i] = 1 / std::sqrt(1 + leaf.params.g + response.noise[rows[i]] / leaf.params.sigma2);
-      for (int j = 0; j < cols; ++j) fr(i, j) = scale[i] * right_side(i, j);
+      for (int j = 0; j < cols; ++j) fr(i, j) *= scale[i];
     }
   } else {
-    const std::size_t size = kernel::extra_size(cols, np, W);
-    ws.extra.reserve(size);
-    std::fill_n(ws.extra.data(), size, 0.0);
-    for (int j = 0; j < cols; ++j)
-      for (int i = 0; i < n; ++i) kernel::extra_at(ws.extra.data(), np, W, j, i) = right_side(i, j);
-    factor_leaf(leaf, response, ws.extra.data(), kernel::panel_rows(cols, W) / W, ws, ws.factor);
-    for (int j = 0; j < cols; ++j)
-      for (int i = 0; i < n; ++i) fr(i, j) = kernel::extra_at(ws.extra.data(), np, W, j, i);
+    const int panels = write_extra(fr, ws);
+    factor_leaf(leaf, response, ws.extra.data(), panels, ws, ws.factor);
+    read_extra(ws, fr);
   }
   auto dot = [&](int j, int k) { return std::inner_product(&fr(0, j), &fr(0, j) + n, &fr(0, k), 0.0); };
 
@@ -115,21 +136,18 @@ inline Matrix solve_noisy(const Problem& problem, const Leaf& leaf, const Respon
   for (int j = 0; j < m; ++j)
     for (int k = 0; k < m; ++k) precision(j, k) = dot(j, k) + h.w_inv(j, k) / leaf.params.tau2;
   if (!cholesky(precision)) throw std::runtime_error("the coefficients of a leaf have no posterior");
-  Vector b(m), columns(static_cast<std::size_t>(np) * r.cols);  // as the kernel has them: rows contiguous
+  Vector b(m);
   for (int k = 0; k < r.cols; ++k) {
     for (int j = 0; j < m; ++j) b[j] = dot(j, m + k);
     solve_lower(precision, b);
     solve_lower_transposed(precision, b);
     for (int i = 0; i < n; ++i) {
-      double& to = columns[i * r.cols + k];
-      to = fr(i, m + k);
-      for (int j = 0; j < m; ++j) to -= fr(i, j) * b[j];
-      if (linear) to *= scale[i];
+      x(i, k) = fr(i, m + k);
+      for (int j = 0; j < m; ++j) x(i, k) -= fr(i, j) * b[j];
+      if (linear) x(i, k) *= scale[i];
     }
   }
-  if (!linear) kernel::solve_lower_transposed(ws.factor.data(), W, np, r.cols, columns.data());
-  for (int k = 0; k < r.cols; ++k)
-    for (int i = 0; i < n; ++i) x(i, k) = columns[i * r.cols + k];
+  if (!linear) change_columns(kernel::ops(n).solve_transposed, ws.factor, x, ws);
   return x;
 }
 
@@ -166,25 +184,20 @@ void draw_latent(Layer& layer, const Leaf& leaf, const Response& y, const Proble
 }
 
 // Of the inverse of a GP leaf's K + nu / sigma2: its diagonal, and its products with the columns of `b`.
-inline Matrix diagonal_and_solutions(const Leaf& leaf, const Response& response, const Matrix& b, Workspace& ws) {
+inline Matrix diagonal_and_solutions(const Leaf& leaf, const Response& response, Matrix b, Workspace& ws) {
   const int n = b.rows, W = kernel::ops(n).width, np = kernel::panel_rows(n, W);
-  const std::size_t size = kernel::extra_size(b.cols, np, W);
-  ws.extra.reserve(std::max(size, kernel::extra_size(np, np, W)));
-  std::fill_n(ws.extra.data(), size, 0.0);
-  for (int j = 0; j < b.cols; ++j)
-    for (int i = 0; i < n; ++i) kernel::extra_at(ws.extra.data(), np, W, j, i) = b(i, j);
-  factor_leaf(leaf, response, ws.extra.data(), kernel::panel_rows(b.cols, W) / W, ws, ws.factor);
-  Matrix lb(np, b.cols), out(np, 1 + b.cols);  // L^-1 b
-  for (int j = 0; j < b.cols; ++j)
-    for (int i = 0; i < np; ++i) lb(i, j) = kernel::extra_at(ws.extra.data(), np, W, j, i);
-
+  const int panels = write_extra(b, ws);
+  factor_leaf(leaf, response, ws.extra.data(), panels, ws, ws.factor);
+  read_extra(ws, b);  // now L^-1 b
+  Matrix out(np, 1 + b.cols);
+  ws.extra.reserve(kernel::extra_size(np, np, W));
   kernel::ops(n).invert(ws.factor.data(), np, ws.extra.data());
   for (int first = 0; first < np; first += W)
-    for (int k = first; k < np; ++k) {
+    for (int k = first; k < n; ++k) {
       const double* row = &kernel::extra_at(ws.extra.data(), np, W, first, k);
       for (int w = 0; w < W; ++w) out(first + w, 0) += row[w] * row[w];
       for (int j = 0; j < b.cols; ++j)
-        for (int w = 0; w < W; ++w) out(first + w, 1 + j) += row[w] * lb(k, j);
+        for (int w = 0; w < W; ++w) out(first + w, 1 + j) += row[w] * b(k, j);
     }
   return out;
 }
