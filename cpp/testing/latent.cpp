@@ -29,7 +29,7 @@ nb::object repeat(const Problem& problem, const nb::list& state, int turn, std::
   rng.start_round(0);
   std::vector<double> out;
   for (std::size_t i = 0; i < draws; ++i) {
-    for (const Leaf& leaf : layer.leaves) {
+    for (Leaf& leaf : layer.leaves) {
       factor_prior(leaf, ws);
       step(layer, leaf, layers, ws, rng);
     }
@@ -44,7 +44,10 @@ nb::object draw_latents(const Problem& problem, const nb::list& state, int turn,
   const std::size_t n = problem.data.n;
   if (y.size() != n || noise.size() != n) throw std::invalid_argument("y and noise need an entry for each row");
   const Response response{Vector(y.data(), y.data() + n), Vector(noise.data(), noise.data() + n)};
-  return repeat(problem, state, turn, seed, draws, [&](Layer& layer, const Leaf& leaf, auto&, Workspace& ws, Random& rng) {
+  return repeat(problem, state, turn, seed, draws, [&](Layer& layer, Leaf& leaf, auto&, Workspace& ws, Random& rng) {
+    const Vector latent = std::exchange(layer.response, response).z;
+    fit_data(leaf, problem, layer, ws);
+    layer.response = {latent, {}};
     draw_latent(layer, leaf, response, problem, ws, rng);
   });
 }

@@ -12,6 +12,7 @@ namespace treedgp {
 constexpr int n_rungs = 16, n_sweeps = 4;
 
 // What a leaf gives to sites: the integral of the prior of its latents times the sites' densities, whose maxima are 1.
+// Leaves the factor that Ellipses need.
 inline double log_site_integral(const Leaf& leaf, const Response& sites, const Problem& problem, const Hyper& h,
                                 Workspace& ws) {
   const auto& rows = leaf.region->rows;

@@ -12,12 +12,12 @@ namespace treedgp {
 // The latents of a leaf given sites, and the labels' part in them.
 class Ellipses {
  public:
-  // `draws`: how many steps are to be taken. After factor_prior().
+  // `draws`: how many steps are to be taken. After factor_prior(), and with the factor given the sites in ws.factor.
   template <class Rng>
   Ellipses(const Leaf& leaf, int m, const std::vector<const Layer*>& layers, const Problem& problem, const Response& sites,
            int draws, Workspace& ws, Rng& rng)
       : rows_(leaf.region->rows), n_(static_cast<int>(rows_.size())), m_(m),
-        law_(mean_and_draws(problem, leaf, sites, draws, layers[m]->hyper, ws, rng)), points_(n_), next_(n_) {
+        law_(mean_and_draws(problem, leaf, sites, &ws.factor, draws, layers[m]->hyper, ws, rng)), points_(n_), next_(n_) {
     for (int i = 0; i < n_; ++i) {
       const int row = rows_[i];
       const double sign = problem.classes.label[row] == m ? 1 : -1;
@@ -106,7 +106,9 @@ constexpr int n_ellipses = 6;  // a turn; they share a factorisation
 template <class Rng>
 void slide_latents(Layer& layer, const Leaf& leaf, int m, const std::vector<const Layer*>& layers, const Problem& problem,
                    Workspace& ws, Rng& rng) {
-  Ellipses ellipses(leaf, m, layers, problem, site_data(layer.sites, leaf, m, layers), n_ellipses, ws, rng);
+  const Response sites = site_data(layer.sites, leaf, m, layers);
+  if (!leaf.params.linear()) factor_leaf(leaf, sites, nullptr, 0, ws, ws.factor);
+  Ellipses ellipses(leaf, m, layers, problem, sites, n_ellipses, ws, rng);
   Vector f = ellipses.centred(layer.response.z);
   for (int k = 0; k < n_ellipses; ++k) ellipses.step(f, 1, rng);
   ellipses.write(f, layer.response.z);

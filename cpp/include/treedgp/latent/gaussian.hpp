@@ -35,7 +35,7 @@ inline double factor_leaf(const Leaf& leaf, const Response& response, double* ex
   fill_noise(response, leaf.region->rows, np, leaf.params, ws);
   factor.reserve(kernel::triangle_size(np, ops.width));
   const double log_det = 2 * ops.factor(leaf.basis->kstar.data(), ws.noise.data(), np, factor.data(), extra, panels);
-  if (std::isnan(log_det)) throw std::runtime_error("the correlation matrix of a leaf does not factorise");
+  if (std::isnan(log_det)) throw std::runtime_error(no_factor);
   return log_det;
 }
 
@@ -74,6 +74,7 @@ inline void fit_to_latent(Leaf& leaf, const Problem& problem, const Layer& layer
     fit_data(leaf, problem, layer, ws);
   } else {
     whiten_by_prior(problem.data, layer.response, leaf.region->rows, ws, leaf.data);
+    ws.recycle(leaf.factor);
   }
 }
 
@@ -111,8 +112,9 @@ Matrix draw_prior_latents(const Problem& problem, const Leaf& leaf, int draws, c
 }
 
 // X of (K + nu / sigma2 + tau2 F W F') X = R, by the inverse of its first two terms and a correction of rank m.
-inline Matrix solve_noisy(const Problem& problem, const Leaf& leaf, const Response& response, const Matrix& r,
-                          const Hyper& h, Workspace& ws) {
+// `factor`: of these two, for a GP leaf.
+inline Matrix solve_noisy(const Problem& problem, const Leaf& leaf, const Response& response, const kernel::Buffer* factor,
+                          const Matrix& r, const Hyper& h, Workspace& ws) {
   const auto& rows = leaf.region->rows;
   const int n = static_cast<int>(rows.size()), m = problem.data.m(), cols = m + r.cols;
   const bool linear = leaf.params.linear();
@@ -126,9 +128,7 @@ inline Matrix solve_noisy(const Problem& problem, const Leaf& leaf, const Respon
       for (int j = 0; j < cols; ++j) fr(i, j) *= scale[i];
     }
   } else {
-    const int panels = write_extra(fr, ws);
-    factor_leaf(leaf, response, ws.extra.data(), panels, ws, ws.factor);
-    read_extra(ws, fr);
+    change_columns(kernel::ops(n).solve, *factor, fr, ws);
   }
   auto dot = [&](int j, int k) { return std::inner_product(&fr(0, j), &fr(0, j) + n, &fr(0, k), 0.0); };
 
@@ -147,14 +147,15 @@ inline Matrix solve_noisy(const Problem& problem, const Leaf& leaf, const Respon
       if (linear) x(i, k) *= scale[i];
     }
   }
-  if (!linear) change_columns(kernel::ops(n).solve_transposed, ws.factor, x, ws);
+  if (!linear) change_columns(kernel::ops(n).solve_transposed, *factor, x, ws);
   return x;
 }
 
-// Columns: the mean of f | y, which is what draws without u and e give, then draws of f | y. After factor_prior().
+// Columns: the mean of f | y, which is what draws without u and e give, then draws of f | y. After factor_prior();
+// `factor` as in solve_noisy().
 template <class Rng>
-Matrix mean_and_draws(const Problem& problem, const Leaf& leaf, const Response& response, int draws, const Hyper& h,
-                      Workspace& ws, Rng& rng) {
+Matrix mean_and_draws(const Problem& problem, const Leaf& leaf, const Response& response, const kernel::Buffer* factor,
+                      int draws, const Hyper& h, Workspace& ws, Rng& rng) {
   const auto& rows = leaf.region->rows;
   const int n = static_cast<int>(rows.size());
   Matrix f(n, 1 + draws), r(n, 1 + draws);  // y - e, then f; y - u - e
@@ -169,16 +170,16 @@ Matrix mean_and_draws(const Problem& problem, const Leaf& leaf, const Response& 
       f(i, k) = response.z[rows[i]] - std::sqrt(response.noise[rows[i]]) * rng.normal();
       r(i, k) = f(i, k) - u(i, k - 1);
     }
-  const Matrix x = solve_noisy(problem, leaf, response, r, h, ws);
+  const Matrix x = solve_noisy(problem, leaf, response, factor, r, h, ws);
   for (int k = 0; k <= draws; ++k)
     for (int i = 0; i < n; ++i) f(i, k) -= response.noise[rows[i]] / leaf.params.sigma2 * x(i, k);
   return f;
 }
 
-// f | y in a leaf, for the layer's response. After factor_prior().
+// f | y in a leaf, for the layer's response, by the leaf's fit to y. After factor_prior().
 template <class Rng>
 void draw_latent(Layer& layer, const Leaf& leaf, const Response& y, const Problem& problem, Workspace& ws, Rng& rng) {
-  const Matrix drawn = mean_and_draws(problem, leaf, y, 1, layer.hyper, ws, rng);
+  const Matrix drawn = mean_and_draws(problem, leaf, y, leaf.factor.get(), 1, layer.hyper, ws, rng);
   const auto& rows = leaf.region->rows;
   for (std::size_t i = 0; i < rows.size(); ++i) layer.response.z[rows[i]] = drawn(static_cast<int>(i), 1);
 }

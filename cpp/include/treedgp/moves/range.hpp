@@ -24,6 +24,7 @@ LeafProposal propose_range(const Layer& layer, const Problem& problem, Workspace
   if (!b && !next_b) {  // a dropped range leaves K as it is
     next.leaf.basis = old.basis;
     next.leaf.data = old.data;
+    next.leaf.factor = old.factor;
     next.log_fit = log_fit_now;
   } else {
     fit_basis(next.leaf, problem, layer, ws);

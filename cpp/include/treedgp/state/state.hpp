@@ -1,29 +1,47 @@
 // The state of a chain: a value.
 #pragma once
 #include <span>
+#include <stdexcept>
 
 #include "treedgp/leaf/counts.hpp"
 #include "treedgp/state/spec.hpp"
 
 namespace treedgp {
 
+constexpr const char* no_factor = "the correlation matrix of a leaf does not factorise";
+
+using FactorPtr = std::shared_ptr<kernel::Buffer>;
+
 struct Leaf {
   RegionPtr region;  // that of its node
   LeafParams params;
   BasisPtr basis;
   Whitened data;
+  FactorPtr factor;  // of a GP leaf's K where the data have noise of their own: the draw of its latent needs it too
   Vector beta;  // (m), empty until drawn after the tree moves of a round
 };
 
 // Scratch memory of one chain.
 struct Workspace : KernelWorkspace {
   Leaf spare;                               // as spare_basis
+  FactorPtr spare_factor;                   // likewise
   std::vector<CoefficientPosterior> posts;  // by leaf
 
   void recycle(Leaf&& dropped) {
     if (dropped.basis.use_count() == 1) spare_basis = std::const_pointer_cast<Basis>(std::move(dropped.basis));
+    recycle(dropped.factor);
     spare = std::move(dropped);
     spare.beta.clear();
+  }
+  void recycle(FactorPtr& dropped) {
+    if (dropped.use_count() == 1) spare_factor = std::move(dropped);
+    dropped = nullptr;
+  }
+  // The factor that whiten() has left behind.
+  void keep_factor(FactorPtr& to) {
+    recycle(to);
+    to = spare_factor ? std::exchange(spare_factor, nullptr) : std::make_shared<kernel::Buffer>();
+    std::swap(*to, factor);
   }
 };
 
@@ -62,6 +80,7 @@ inline void fit_basis(Leaf& leaf, const Problem& problem, const Layer& layer, Wo
 }
 inline void fit_data(Leaf& leaf, const Problem& problem, const Layer& layer, Workspace& ws) {
   whiten(problem.data, layer.response, leaf.region->rows, leaf.params, *leaf.basis, ws, leaf.data);
+  if (!layer.response.noise.empty() && !leaf.params.linear()) ws.keep_factor(leaf.factor);
 }
 
 inline Leaf fit_leaf(const Problem& problem, const Layer& layer, Workspace& ws, RegionPtr region, LeafParams params) {
@@ -78,6 +97,7 @@ inline void refit(Layer& layer, const Problem& problem, Workspace& ws) {
   for (Leaf& leaf : layer.leaves) {
     if (leaf.params.linear()) fit_basis(leaf, problem, layer, ws);
     fit_data(leaf, problem, layer, ws);
+    if (std::isnan(leaf.data.log_det)) throw std::runtime_error(no_factor);
   }
 }
 
