@@ -107,7 +107,7 @@ template <class Rng>
 void slide_latents(Layer& layer, const Leaf& leaf, int m, const std::vector<const Layer*>& layers, const Problem& problem,
                    Workspace& ws, Rng& rng) {
   const Response sites = site_data(layer.sites, leaf, m, layers);
-  if (!leaf.params.linear()) factor_leaf(leaf, sites, nullptr, 0, ws, ws.factor);
+  if (!leaf.params.linear()) factor_leaf(leaf, sites, ws, ws.factor);
   Ellipses ellipses(leaf, m, layers, problem, sites, n_ellipses, ws, rng);
   Vector f = ellipses.centred(layer.response.z);
   for (int k = 0; k < n_ellipses; ++k) ellipses.step(f, 1, rng);

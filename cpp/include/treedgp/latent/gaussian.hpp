@@ -26,45 +26,37 @@ inline Vector residuals(const Problem& problem, const Leaf& leaf, const Vector& 
   return r;
 }
 
-// Factor of the leaf's K, with the noise of `response`; extra rows as the kernel wants them. Returns log|K|.
-inline double factor_leaf(const Leaf& leaf, const Response& response, double* extra, int panels, Workspace& ws,
-                        kernel::Buffer& factor) {
+// Factor of a GP leaf's K, with the noise of `response`. Returns log|K|.
+inline double factor_leaf(const Leaf& leaf, const Response& response, Workspace& ws, kernel::Buffer& factor) {
   const int n = static_cast<int>(leaf.region->rows.size());
   const auto& ops = kernel::ops(n);
   const int np = kernel::panel_rows(n, ops.width);
   fill_noise(response, leaf.region->rows, np, leaf.params, ws);
   factor.reserve(kernel::triangle_size(np, ops.width));
-  const double log_det = 2 * ops.factor(leaf.basis->kstar.data(), ws.noise.data(), np, factor.data(), extra, panels);
+  const double log_det = 2 * ops.factor(leaf.basis->kstar.data(), ws.noise.data(), np, factor.data(), nullptr, 0);
   if (std::isnan(log_det)) throw std::runtime_error(no_factor);
   return log_det;
 }
 
-// The columns of a matrix as extra rows of the kernel, in ws.extra, and back. Returns the number of panels.
-inline int write_extra(const Matrix& columns, Workspace& ws) {
-  const int n = columns.rows, W = kernel::ops(n).width, np = kernel::panel_rows(n, W);
+// What an operation of the kernel with a factor makes of columns: `solve`, `solve_transposed` or `multiply`.
+inline void change_columns(decltype(&kernel::Ops::solve) op, const kernel::Buffer& factor, Matrix& columns, Workspace& ws) {
+  const int n = columns.rows;
+  const auto& ops = kernel::ops(n);
+  const int W = ops.width, np = kernel::panel_rows(n, W);
   const std::size_t size = kernel::extra_size(columns.cols, np, W);
   ws.extra.reserve(size);
   std::fill_n(ws.extra.data(), size, 0.0);
+  auto at = [&](int i, int j) -> double& { return kernel::extra_at(ws.extra.data(), np, W, j, i); };
   for (int j = 0; j < columns.cols; ++j)
-    for (int i = 0; i < n; ++i) kernel::extra_at(ws.extra.data(), np, W, j, i) = columns(i, j);
-  return kernel::panel_rows(columns.cols, W) / W;
-}
-inline void read_extra(const Workspace& ws, Matrix& columns) {
-  const int n = columns.rows, W = kernel::ops(n).width, np = kernel::panel_rows(n, W);
+    for (int i = 0; i < n; ++i) at(i, j) = columns(i, j);
+  (ops.*op)(factor.data(), np, ws.extra.data(), kernel::panel_rows(columns.cols, W) / W);
   for (int j = 0; j < columns.cols; ++j)
-    for (int i = 0; i < n; ++i) columns(i, j) = kernel::extra_at(ws.extra.data(), np, W, j, i);
-}
-
-// The columns as `op` leaves them: a product with a factor, or its transposed inverse.
-inline void change_columns(decltype(kernel::Ops::multiply) op, const kernel::Buffer& factor, Matrix& columns, Workspace& ws) {
-  const int panels = write_extra(columns, ws);
-  op(factor.data(), kernel::panel_rows(columns.rows, kernel::ops(columns.rows).width), ws.extra.data(), panels);
-  read_extra(ws, columns);
+    for (int i = 0; i < n; ++i) columns(i, j) = at(i, j);
 }
 
 // What draws from the prior of a leaf's latent need.
 inline void factor_prior(const Leaf& leaf, Workspace& ws) {
-  if (!leaf.params.linear()) ws.prior_log_det = factor_leaf(leaf, {}, nullptr, 0, ws, ws.prior_factor);
+  if (!leaf.params.linear()) ws.prior_log_det = factor_leaf(leaf, {}, ws, ws.prior_factor);
 }
 
 // The leaf's data of its latent, which is the layer's response. After factor_prior().
@@ -87,7 +79,7 @@ Matrix draw_correlated(const Leaf& leaf, int draws, Workspace& ws, Rng& rng) {
   if (leaf.params.linear()) {
     for (double& v : u.values) v *= std::sqrt(1 + leaf.params.g);
   } else {
-    change_columns(kernel::ops(n).multiply, ws.prior_factor, u, ws);
+    change_columns(&kernel::Ops::multiply, ws.prior_factor, u, ws);
   }
   return u;
 }
@@ -128,7 +120,7 @@ inline Matrix solve_noisy(const Problem& problem, const Leaf& leaf, const Respon
       for (int j = 0; j < cols; ++j) fr(i, j) *= scale[i];
     }
   } else {
-    change_columns(kernel::ops(n).solve, *factor, fr, ws);
+    change_columns(&kernel::Ops::solve, *factor, fr, ws);
   }
   auto dot = [&](int j, int k) { return std::inner_product(&fr(0, j), &fr(0, j) + n, &fr(0, k), 0.0); };
 
@@ -147,7 +139,7 @@ inline Matrix solve_noisy(const Problem& problem, const Leaf& leaf, const Respon
       if (linear) x(i, k) *= scale[i];
     }
   }
-  if (!linear) change_columns(kernel::ops(n).solve_transposed, *factor, x, ws);
+  if (!linear) change_columns(&kernel::Ops::solve_transposed, *factor, x, ws);
   return x;
 }
 
@@ -187,9 +179,8 @@ void draw_latent(Layer& layer, const Leaf& leaf, const Response& y, const Proble
 // Of the inverse of a GP leaf's K + nu / sigma2: its diagonal, and its products with the columns of `b`.
 inline Matrix diagonal_and_solutions(const Leaf& leaf, const Response& response, Matrix b, Workspace& ws) {
   const int n = b.rows, W = kernel::ops(n).width, np = kernel::panel_rows(n, W);
-  const int panels = write_extra(b, ws);
-  factor_leaf(leaf, response, ws.extra.data(), panels, ws, ws.factor);
-  read_extra(ws, b);  // now L^-1 b
+  factor_leaf(leaf, response, ws, ws.factor);
+  change_columns(&kernel::Ops::solve, ws.factor, b, ws);  // L^-1 b
   Matrix out(np, 1 + b.cols);
   ws.extra.reserve(kernel::extra_size(np, np, W));
   kernel::ops(n).invert(ws.factor.data(), np, ws.extra.data());

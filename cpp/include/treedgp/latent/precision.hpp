@@ -85,7 +85,7 @@ class LeafPrecision {
   void invert(const Leaf& leaf, Workspace& ws) {
     const auto& ops = kernel::ops(n_);
     const int np = kernel::panel_rows(n_, ops.width), panels = np / ops.width;
-    factor_leaf(leaf, {}, nullptr, 0, ws, ws.factor);
+    factor_leaf(leaf, {}, ws, ws.factor);
     kernel::Buffer rows(kernel::extra_size(np, np, ops.width)), products(static_cast<std::size_t>(np) * np);
     ops.invert(ws.factor.data(), np, rows.data());
     ops.products(rows.data(), panels, rows.data(), panels, np, products.data());
