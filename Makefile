@@ -9,10 +9,10 @@ demo: build
 	$(BIN)/treedgp demo
 
 test: build lint
-	$(BIN)/pytest -n 2 -m "not long"
+	$(BIN)/pytest -n 2 --dist worksteal -m "not long"
 
 long-test: build
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist worksteal
 
 bench: build .venv/bench
 	cd benchmarks && for page in kernel rounds mixing schedules growth friedman fit class_priors classes shared_tree class_growth python_peers; do OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 ../$(BIN)/python $$page.py; done
