@@ -1,6 +1,7 @@
 """Step, exp2d and credit: what they fit, what they write, and on the real data what they find."""
 
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -94,10 +95,14 @@ def test_step(tmp_path):
     assert list(rows.index) == list(classify.MODELS)
     assert (rows["error"] == 0).all()
     assert (rows["log_loss"] < 0.3).all()
-    assert rows.loc[["cgp", "cgp_ours"], ["split_0", "split_1"]].isna().all(axis=None)
+    assert rows.loc[["cgp", "cgp_ours"], ["split_0", "split_1", "share_0", "share_1"]].isna().all(axis=None)
+    assert rows.loc[["ctgp", "ctgp_ours"], ["share_0", "share_1"]].ge(0).all(axis=None)
+    assert rows.loc["ctgp", ["share_0", "share_1"]].gt(50).all()
     assert "Class 1: 2 leaves, height 2, log posterior" in result.report
     split = r"\S+ \([01] of 1\)"
-    assert re.search(rf"\| CTGP, paper's priors \| 0.0 \| 0.\d+ \| {split} \| {split} \| 24.2 \|", result.report)
+    assert re.search(
+        rf"\| CTGP, paper's priors \| 0.0 \| 0.\d+ \| {split} \| {split} \| \d+, \d+ \| 24.2 \|", result.report
+    )
     assert "between the points -0.712 and -0.644 and 0.644 and 0.712" in result.report
     assert {path.name for path in result.files} == {"step.md", "step.csv", "step-labels.png", "step-latents.png"}
 
@@ -109,6 +114,20 @@ def test_step_figures_outlive_the_run(tmp_path, monkeypatch, short):
     again = reproduce("step", tmp_path, Settings(quick=True), **QUICK)
     assert again.report == first.report
     assert (tmp_path / "step-latents.png").exists()
+
+
+def test_rows_without_the_folder_beside_them_are_shown_again(tmp_path, short):
+    """The first repetition alone is computed again: the others are not shown."""
+    first = reproduce("step", tmp_path, Settings(quick=True, repetitions=2), **QUICK)
+    before = (tmp_path / "step.csv").read_text().splitlines()
+    shutil.rmtree(tmp_path / "step-parts")
+    again = reproduce("step", tmp_path, Settings(quick=True, repetitions=2), models=["cgp"], **QUICK)
+    scores = ["model", "repetition", "error", "log_loss"]
+    pd.testing.assert_frame_equal(again.rows[scores], first.rows[scores])
+    after = (tmp_path / "step.csv").read_text().splitlines()
+    assert len(after) == len(before)
+    kept = {line for line in before if ",2," in line}
+    assert kept <= set(after)
 
 
 def test_exp2d(tmp_path, design, short):
@@ -131,7 +150,8 @@ def test_the_design_and_its_test_points_share_no_point(design):
 
 def test_a_file_that_is_no_design_is_told(tmp_path):
     (tmp_path / "wrong.csv").write_text("a,b\n1,2\n")
-    for name in ("wrong.csv", "absent.csv"):
+    (tmp_path / "labels.csv").write_text("x1,x2,label\n1,2,5\n1,3,7\n")
+    for name in ("wrong.csv", "labels.csv", "absent.csv"):
         with pytest.raises(DataError, match=r"columns x1, x2 and label .*without --data"):
             exp2d.load_design(tmp_path / name, 1)
 

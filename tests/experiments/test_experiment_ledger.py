@@ -38,6 +38,14 @@ def test_a_line_cut_short_by_a_kill_is_dropped_and_written_again(path):
     assert path.read_text() == whole
 
 
+def test_a_row_computed_anew_takes_the_place_of_the_old(path):
+    Ledger.open(path, COLUMNS).append(job(1), Outcome({"rmse": 0.4, "cpu": 2.5}))
+    rows = Ledger.open(path, COLUMNS).rows
+    assert list(rows) == [job(2, 'comma, "quote"').key, job(1).key]
+    assert rows[job(1).key] == {"rmse": 0.4, "cpu": 2.5}
+    assert path.read_text().count("\n") == 3
+
+
 def test_a_header_cut_short_starts_over(path):
     path.write_text("model,repet")
     assert Ledger.open(path, COLUMNS).rows == {}

@@ -1,12 +1,14 @@
 """`treedgp reproduce`: exit codes and what it says."""
 
+from pathlib import Path
 from urllib.error import URLError
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
 from treedgp.cli import app
-from treedgp.experiments import friedman
+from treedgp.experiments import NAMES, Reproduction, friedman
 from treedgp.experiments.job import RunLength
 
 
@@ -52,6 +54,25 @@ def test_a_missing_file_says_what_to_do(run):
     assert "treedgp reproduce credit --data path/to/crx.data" in said(result)
 
 
+def test_all_needs_the_credit_data_before_it_begins(run, tmp_path):
+    result = run("all", "--data", "nowhere.data")
+    assert result.exit_code == 2
+    assert "treedgp reproduce credit --data path/to/crx.data" in said(result)
+    assert not list((tmp_path / "out").iterdir())
+
+
+def test_all_runs_every_experiment_and_gives_the_data_to_credit(run, tmp_path, monkeypatch):
+    def reproduce(name, folder, settings, models):
+        asked.append((name, settings.data))
+        return Reproduction(pd.DataFrame(), f"# {name}", [])
+
+    asked = []
+    monkeypatch.setattr("treedgp.experiments.reproduce", reproduce)
+    assert run("all", "--data", "crx.data").exit_code == 0
+    assert asked == [("credit", Path("crx.data")), ("friedman", None), ("step", None), ("exp2d", None)]
+    assert {name for name, _ in asked} == set(NAMES)
+
+
 def test_an_interrupted_run_exits_130(run, monkeypatch):
     def interrupted(*args):
         raise KeyboardInterrupt
@@ -65,7 +86,7 @@ def test_an_interrupted_run_exits_130(run, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("all", "--data", "x.csv"), "belong to one experiment"),
+        (("all", "--model", "bcart"), "belongs to one experiment"),
         (("friedman", "--model", "btgp9"), "got btgp9"),
         (("nothing",), "friedman"),
         (("friedman", "--repetitions", "0"), "repetitions must be at least 1, got 0"),

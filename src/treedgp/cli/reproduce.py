@@ -12,6 +12,7 @@ from treedgp.cli import show
 from treedgp.errors import ConfigError
 
 Name = StrEnum("Name", ["friedman", "step", "exp2d", "credit", "all"])
+ALL = ("credit", "friedman", "step", "exp2d")  # the first alone may lack its data, and then says so at once
 
 
 def reproduce(
@@ -20,7 +21,7 @@ def reproduce(
     repetitions: Annotated[int | None, typer.Option(help="Data sets, seeds or folds.")] = None,
     chains: Annotated[int | None, typer.Option(help="Chains a fit.")] = None,
     model: Annotated[list[str] | None, typer.Option(help="Only this row of the table; may be repeated.")] = None,
-    data: Annotated[Path | None, typer.Option(help="exp2d: a design x1,x2,label; credit: UCI's crx.data.")] = None,
+    data: Annotated[Path | None, typer.Option(help="exp2d: a design x1,x2,label; credit, all: UCI's crx.data.")] = None,
     out: Annotated[Path, typer.Option("-o", "--output", help="Folder of tables, rows and figures.")] = Path(
         "reproduce"
     ),
@@ -29,14 +30,14 @@ def reproduce(
 
     Every repetition is kept: a run that was stopped continues where it was.
     """
-    from treedgp.experiments import NAMES, Settings
+    from treedgp.experiments import Settings
     from treedgp.experiments import reproduce as run
 
-    names = NAMES if name.value == "all" else (name.value,)
-    if len(names) > 1 and (data or model):
-        raise ConfigError("--data and --model belong to one experiment, got all; run the experiments one by one.")
-    settings = Settings(quick, repetitions, chains, data)
+    names = ALL if name is Name.all else (name.value,)
+    if len(names) > 1 and model:
+        raise ConfigError("--model belongs to one experiment, got all; run the experiments one by one.")
     for each in names:
+        settings = Settings(quick, repetitions, chains, data if each in (name.value, "credit") else None)
         try:
             result = run(each, out, settings, models=model or None)
         except KeyboardInterrupt:

@@ -67,7 +67,10 @@ def load_design(path: Path | None, every: int) -> Design:
 def _read(path: Path) -> tuple[np.ndarray, np.ndarray]:
     try:
         frame = pd.read_csv(path)
-        return frame[NAMES].to_numpy(dtype=float), frame["label"].to_numpy(dtype=np.int64)
+        X, y = frame[NAMES].to_numpy(dtype=float), frame["label"].to_numpy(dtype=np.int64)
+        if set(y) != {0, 1}:
+            raise ValueError(f"its labels are {', '.join(map(str, np.unique(y)))}")
+        return X, y
     except (OSError, ValueError, KeyError) as error:
         raise DataError(
             f"expected a CSV file with the columns x1, x2 and label (0 or 1) at {str(path)!r}, but reading it failed "
@@ -89,7 +92,8 @@ def jobs(settings: Settings) -> list[Job]:
     for repetition in range(1, (settings.repetitions or settings.pick(1, 3)) + 1):
         for name in MODELS:
             cost = rounds * (2.0 if name.startswith("ctgp") else 6.0)
-            made.append(Job(name, repetition, ours, partial(fit_ours, name, repetition, design, run_length), cost))
+            work = partial(fit_ours, name, repetition, design, run_length)
+            made.append(Job(name, repetition, ours, work, cost, illustrates=repetition == 1))
         for name in PEERS:
             made.append(Job(name, repetition, theirs, partial(fit_peer, name, repetition, design), 3.0))
     return made
@@ -152,8 +156,7 @@ def report(results: Results, settings: Settings) -> list[str]:
             rows,
         ),
     ]
-    for name in results.models(MODELS):
-        arrays = results.arrays(name) or {}
+    for name, arrays in results.arrays(MODELS).items():
         if "trees" in arrays:
             page += [f"## MAP trees by height: {MODELS[name]}", *map(tree_block, arrays["trees"].tolist())]
     return page
@@ -161,10 +164,9 @@ def report(results: Results, settings: Settings) -> list[str]:
 
 def draw(results: Results, settings: Settings) -> dict[str, Any]:
     design = load_design(settings.data, 1)
-    names = results.models(MODELS)
-    figure, axes = new_figure(max(1, len(names)), 2)
-    for (left, right), name in zip(axes, names, strict=False):
-        arrays = results.arrays(name) or {}
+    fits = results.arrays(MODELS)
+    figure, axes = new_figure(max(1, len(fits)), 2)
+    for (left, right), (name, arrays) in zip(axes, fits.items(), strict=False):
         for label, marker in ((0, "o"), (1, ".")):
             left.plot(*design.X[design.y == label].to_numpy().T, marker, markersize=3, label=f"class {label}")
         for low1, high1, low2, high2 in arrays.get("regions", np.empty((0, 4))):
@@ -175,7 +177,7 @@ def draw(results: Results, settings: Settings) -> dict[str, Any]:
         left.set(title=f"{MODELS[name]}: {what}", xlabel="x1", ylabel="x2")
         right.set(title="mean latent Z of class 0", xlabel="x1", ylabel="x2")
         left.legend(loc="upper right")
-    return {"exp2d": figure} if names else {}
+    return {"exp2d": figure} if fits else {}
 
 
 EXPERIMENT = Experiment("exp2d", SCORES, jobs, report, draw, takes_data=True)

@@ -69,6 +69,7 @@ class Job:
     settings: str  # everything else that decides the outcome
     work: Callable[[], Outcome]  # picklable: it may run in another process
     cost: float  # in any unit, for the time left
+    illustrates: bool = False  # the page or a figure shows its arrays
 
     @property
     def key(self) -> Key:
@@ -77,7 +78,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Parts:
-    """The arrays of each job, one file a job."""
+    """The arrays that the pages and figures show, one file a job."""
 
     folder: Path
 
@@ -87,6 +88,9 @@ class Parts:
         half = path.with_suffix(".half.npz")
         np.savez_compressed(half, **arrays)  # type: ignore[arg-type]
         half.replace(path)
+
+    def has(self, key: Key) -> bool:
+        return self._path(key).exists()
 
     def load(self, key: Key) -> Arrays:
         with np.load(self._path(key)) as file:
@@ -112,13 +116,11 @@ class Results:
         present = set(self.rows["model"])
         return [model for model in order if model in present]
 
-    def arrays(self, model: str) -> Arrays | None:
-        """Of the model's first repetition; None if it has not run."""
-        rows = self.of(model).sort_values("repetition")
-        if rows.empty:
-            return None
-        first = rows.iloc[0]
-        return self.parts.load((model, int(first["repetition"]), str(first["settings"])))
+    def arrays(self, order: Mapping[str, object]) -> dict[str, Arrays]:
+        """Of each model's first repetition, where there are any, in the given order."""
+        first = self.rows[self.rows["repetition"] == 1].set_index("model")["settings"]
+        keys = [(model, 1, str(first[model])) for model in order if model in first]
+        return {key[0]: self.parts.load(key) for key in keys if self.parts.has(key)}
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import csv
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TextIO
 
 import pandas as pd
 
@@ -49,9 +50,12 @@ class Ledger:
         return ledger
 
     def append(self, job: Job, outcome: Outcome) -> None:
+        """In place of the row with the same key, if there is one."""
+        if job.key in self.rows:
+            self._drop(job.key)
         values = {name: float(outcome.scores[name]) for name in self.columns}
         with self.path.open("a", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerow([*job.key, *(repr(values[name]) for name in self.columns)])
+            self._write_row(file, job.key, values)
             file.flush()
             os.fsync(file.fileno())
         self.rows[job.key] = values
@@ -60,6 +64,18 @@ class Ledger:
         """The rows of these keys that are there."""
         there = [dict(zip(KEY_COLUMNS, key, strict=True)) | self.rows[key] for key in keys if key in self.rows]
         return pd.DataFrame(there, columns=[*KEY_COLUMNS, *self.columns])
+
+    def _drop(self, key: Key) -> None:
+        del self.rows[key]
+        half = self.path.with_suffix(".half.csv")
+        with half.open("w", newline="") as file:
+            file.write(",".join([*KEY_COLUMNS, *self.columns]) + "\n")
+            for other, values in self.rows.items():
+                self._write_row(file, other, values)
+        half.replace(self.path)
+
+    def _write_row(self, file: TextIO, key: Key, values: dict[str, float]) -> None:
+        csv.writer(file, lineterminator="\n").writerow([*key, *(repr(values[name]) for name in self.columns)])
 
     def _error(self, what: str) -> FormatError:
         return FormatError(f"{self.path}: {what}. Remove the file, or write to another folder (-o).")

@@ -73,7 +73,9 @@ def reproduce(
     wanted = _chosen(jobs, models)
     ledger = Ledger.open(folder / f"{name}.csv", experiment.columns)
     parts = Parts(folder / f"{name}-parts")
-    _work([job for job in wanted if job.key not in ledger.rows], ledger, parts, n_jobs, progressbar, name)
+    missing = [job for job in wanted if job.key not in ledger.rows]
+    without_arrays = [job for job in jobs if job.illustrates and job.key in ledger.rows and not parts.has(job.key)]
+    _work(missing + without_arrays, ledger, parts, n_jobs, progressbar, name)
     results = Results(ledger.frame([job.key for job in jobs]), parts)
     return _write(experiment, results, settings, ledger.path)
 
@@ -106,11 +108,13 @@ def _work(jobs: list[Job], ledger: Ledger, parts: Parts, n_jobs: int | None, pro
         speed_estimate_period=FOREVER,
         disable=not (progressbar and jobs),
     )
-    with bar:
+    with warnings.catch_warnings(), bar:
+        # joblib renews a worker that has grown after many fits, and loses nothing.
+        warnings.filterwarnings("ignore", "A worker stopped while some jobs were given to the executor")
         task = bar.add_task(name, total=sum(job.cost for job in jobs), done=0, jobs=len(jobs))
         bar.advance(task, 0)  # the clock of the time left starts here
         for done, (job, outcome) in enumerate(_outcomes(jobs, n_jobs), start=1):
-            if outcome.arrays:
+            if job.illustrates:
                 parts.save(job.key, outcome.arrays)  # first: a row promises its arrays
             ledger.append(job, outcome)
             bar.update(task, advance=job.cost, done=done)

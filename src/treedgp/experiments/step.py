@@ -18,7 +18,7 @@ from treedgp.experiments.markdown import number, seconds, table
 LATENTS = (0, 1)  # class 2 is the base
 PAPER_SECONDS = {"cgp": 52.28, "ctgp": 24.22}
 BETWEEN = ((19, 20), (39, 40))  # the points that the paper's class trees split between
-COLUMNS = ("error", "log_loss", "split_0", "split_1", "cpu")
+COLUMNS = ("error", "log_loss", "split_0", "split_1", "share_0", "share_1", "cpu")
 
 
 def length(settings: Settings) -> RunLength:
@@ -30,7 +30,7 @@ def jobs(settings: Settings) -> list[Job]:
     run_length = length(settings)
     text = f"{run_length} treedgp={treedgp.__version__}"
     return [
-        Job(name, repetition, text, partial(fit, name, repetition, run_length), 1.0)
+        Job(name, repetition, text, partial(fit, name, repetition, run_length), 1.0, illustrates=repetition == 1)
         for repetition in range(1, (settings.repetitions or 1) + 1)
         for name in MODELS
     ]
@@ -43,10 +43,12 @@ def fit(name: str, repetition: int, run_length: RunLength) -> Outcome:
     scores = fit_and_score(model, X, data.y, X, data.y)
     z = -model.sample_posterior(X)  # (draw, class, row): the paper's sign, small means likely
     arrays: Arrays = {"latents": np.quantile(z, [0.05, 0.5, 0.95], axis=0), "trees": np.array([], dtype=str)}
-    splits = {f"split_{label}": np.nan for label in LATENTS}
+    splits = {f"{score}_{label}": np.nan for label in LATENTS for score in ("split", "share")}
     if model.tree:
         trees = {label: best_tree(model, label, lambda height: height > 1) for label in LATENTS}
-        splits = {f"split_{label}": np.nan if tree is None else tree.root.threshold for label, tree in trees.items()}
+        for label, tree in trees.items():
+            splits[f"split_{label}"] = np.nan if tree is None else tree.root.threshold
+            splits[f"share_{label}"] = 100 * model.posterior_.split_frequencies(label).max()
         texts = [f"Class {label}: {tree or 'no draw has a split'}" for label, tree in trees.items()]
         arrays["trees"] = np.array(texts, dtype=str)
     return Outcome(scores | splits, arrays)
@@ -57,6 +59,12 @@ def split_text(splits: pd.Series, low: float, high: float) -> str:
     if splits.isna().all():
         return "-"
     return f"{number(splits.median(), 3)} ({splits.between(low, high).sum()} of {len(splits)})"
+
+
+def shares_text(rows: pd.DataFrame) -> str:
+    """Of draws, by class."""
+    means = [rows[f"share_{label}"].mean() for label in LATENTS]
+    return "-" if np.isnan(means).all() else ", ".join(number(mean, 0) for mean in means)
 
 
 def report(results: Results, settings: Settings) -> list[str]:
@@ -71,11 +79,13 @@ def report(results: Results, settings: Settings) -> list[str]:
                 number(of["error"].mean(), 1),
                 number(of["log_loss"].mean(), 3),
                 *(split_text(of[f"split_{label}"], *x[list(gap)]) for label, gap in splits),
+                shares_text(of),
                 number(PAPER_SECONDS.get(name), 1),
                 seconds(of["cpu"]),
             ]
         )
-    header = ["model", "errors %", "log loss", "split, class 0", "split, class 1", "paper, s", "CPU s"]
+    trees = ["split, class 0", "split, class 1", "draws that split, %"]
+    header = ["model", "errors %", "log loss", *trees, "paper, s", "CPU s"]
     gaps = " and ".join(f"{x[low]:.3f} and {x[high]:.3f}" for low, high in BETWEEN)
     run_length = length(settings)
     page = [
@@ -86,9 +96,8 @@ def report(results: Results, settings: Settings) -> list[str]:
         f"between the points {gaps}; in brackets how many repetitions do so. Its seconds are of its own machine.",
         table(header, rows),
     ]
-    for name in results.models(MODELS):
-        arrays = results.arrays(name)
-        if arrays is not None and len(arrays["trees"]):
+    for name, arrays in results.arrays(MODELS).items():
+        if len(arrays["trees"]):
             page += [f"## Trees: {MODELS[name]}", *(tree_block(text) for text in arrays["trees"].tolist())]
     return page
 
@@ -96,13 +105,12 @@ def report(results: Results, settings: Settings) -> list[str]:
 def draw(results: Results, settings: Settings) -> dict[str, Any]:
     data = make_step_classes()
     x = data.X[:, 0]
-    names = results.models(MODELS)
+    fits = results.arrays(MODELS)
     labels, axes = new_figure(1, 1)
     axes[0, 0].plot(x, data.y, "o", markersize=3)
     axes[0, 0].set(xlabel="x", ylabel="class", yticks=[0, 1, 2])
-    figure, axes = new_figure(max(1, len(names)), len(LATENTS), height=2.5)
-    for row, name in zip(axes, names, strict=False):
-        arrays = results.arrays(name) or {}
+    figure, axes = new_figure(max(1, len(fits)), len(LATENTS), height=2.5)
+    for row, (name, arrays) in zip(axes, fits.items(), strict=False):
         for place, axis in enumerate(row):
             low, median, high = arrays["latents"][:, place]
             axis.plot(x, median, color="C0")
