@@ -80,8 +80,8 @@ def draw(axis, growth: Growth, colour: str) -> None:  # type: ignore[no-untyped-
     axis.loglog(growth.sizes, growth.times, "o", color=colour)
     axis.loglog(ends, np.exp(intercept) * ends**slope, color=colour, label=f"slope {slope:.2f}")
     axis.set_xticks(growth.sizes, [str(size) for size in growth.sizes])
-    few = growth.times[-1] < 100 * growth.times[0]  # decades alone would be too few ticks
-    axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,)))
+    ratio = growth.times[-1] / growth.times[0]  # decades alone may be too few ticks
+    axis.yaxis.set_major_locator(LogLocator(subs=range(1, 10) if ratio < 5 else (1, 2, 5) if ratio < 100 else (1,)))
     axis.yaxis.set_major_formatter("{x:,.0f}")
     axis.minorticks_off()
     style.label(axis, x=growth.axis)

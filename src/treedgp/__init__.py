@@ -1,5 +1,9 @@
 """Bayesian treed Gaussian processes."""
 
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING
+
 from treedgp.errors import (
     ConfigError,
     ConvergenceWarning,
@@ -13,6 +17,7 @@ from treedgp.estimators.persistence import load, resume
 from treedgp.estimators.presets import preset
 from treedgp.estimators.regressor import TreedGPRegressor
 from treedgp.model.priors import (
+    CLASS_PRIORS,
     CoefficientPrior,
     LengthscalePrior,
     LimitingPrior,
@@ -25,6 +30,7 @@ from treedgp.model.priors import (
 __version__ = "0.1.0"
 
 __all__ = [
+    "CLASS_PRIORS",
     "CoefficientPrior",
     "ConfigError",
     "ConvergenceWarning",
@@ -44,3 +50,13 @@ __all__ = [
     "preset",
     "resume",
 ]
+
+if TYPE_CHECKING:
+    from treedgp import datasets, design, experiments, plot  # noqa: F401
+else:
+
+    def __getattr__(name: str) -> ModuleType:
+        """Parts that take time to import, when they are first used."""
+        if name in ("datasets", "design", "experiments", "plot"):
+            return import_module(f"treedgp.{name}")
+        raise AttributeError(f"module 'treedgp' has no attribute {name!r}")

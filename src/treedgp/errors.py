@@ -11,6 +11,10 @@ class DataError(TreedGPError, ValueError):
     """The data cannot be used as given."""
 
 
+class DataTypeError(DataError, TypeError):
+    """The data are of a type that cannot be used."""
+
+
 class ConfigError(TreedGPError, ValueError):
     """A setting, or a combination of settings, is not allowed."""
 

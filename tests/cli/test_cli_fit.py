@@ -80,6 +80,24 @@ def test_rows_that_lack_a_number_are_dropped_if_asked(folder, fit):
     assert "kind (3 levels)" in result.stdout
 
 
+def test_missing_numbers_are_words_among_text(folder, fit, run):
+    words = np.array(["None", "NA", "null"])[np.arange(60) % 3]
+    data = wave().assign(y=np.where(np.arange(60) < 30, words, "yes"), kind=np.roll(words, 1))
+    data.loc[0, "kind"] = "red"  # or there would be no text
+    data.loc[4, "kind"] = ""
+    data["x"] = np.where(np.arange(60) == 7, "NA", data["x"].astype(str))
+    data.to_csv("words.csv", index=False)
+    result = fit("words.csv", "--target", "y", "--drop-missing", "--leaf", "constant")
+    assert "59 rows, 1 with missing values left out" in result.stdout
+    assert "2 numeric: x, size" in result.stdout
+    assert "kind (5 levels)" in result.stdout
+    assert treedgp.load("model.npz").classes_.tolist() == ["NA", "None", "null", "yes"]
+    wave().assign(kind="NA").to_csv("new.csv", index=False)
+    result = run("predict", "model.npz", "new.csv")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout.startswith("label,p_NA,p_None,p_null,p_yes\n")
+
+
 @pytest.mark.parametrize(("name", "separator"), [("a.tsv", "\t"), ("a.csv", ";"), ("a.csv", "\t")])
 def test_other_separators_give_the_same_model(folder, fit, name, separator):
     wave().to_csv(name, index=False, sep=separator)
@@ -120,6 +138,9 @@ def test_a_target_of_text_is_classified(folder, fit, run):
     assert (out["label"] == data["kind"]).mean() > 0.8
     found = json.loads(run("predict", "model.npz", "wave.csv", "--json").stdout)
     assert (found["task"], set(found["predictions"][0])) == ("classification", {"label", "p_blue", "p_red"})
+    result = run("predict", "model.npz", "wave.csv", "--level", 2)
+    assert result.exit_code == 2
+    assert "Expected no --level for a classification" in " ".join(result.stderr.split())
 
 
 def test_trees_are_told_by_class(folder, fit):

@@ -43,8 +43,13 @@ FIT = {
         ["--target", "y"],
         ["'x'", "59 numbers and 1 texts", "'n.b.' in data row 3", "--categorical x or --ignore x"],
     ),
+    "text and missing numbers in a numeric column": (
+        lambda: table(x=["NA"] * 40 + NUMBERS_AND_A_SLIP[:20]),
+        ["--target", "y"],
+        ["'x'", "19 numbers and 1 texts", "'n.b.' in data row 43"],
+    ),
     "decimal commas": (
-        lambda: text("x;y\n" + "".join(f"{i},5;{i}\n" for i in range(30))),
+        lambda: text("x;y\nNA;1\n" + "".join(f"{i},5;{i}\n" for i in range(30))),
         ["--target", "y"],
         ["'x'", "decimal commas", "'0,5'", "Replace"],
     ),
@@ -58,7 +63,12 @@ FIT = {
         ["--target", "y"],
         ["'x'", "2 of 60", "rows 4, 9", "--drop-missing"],
     ),
-    "missing targets": (lambda: table(y=holes(0)), ["--target", "y"], ["'y'", "1 of 60", "--drop-missing"]),
+    "missing targets": (
+        lambda: table(y=holes(0)),
+        ["--target", "y"],
+        ["'y'", "1 of 60", "add --drop-missing to leave out such rows."],
+    ),
+    "a target without values": (lambda: table(y=np.nan), ["--target", "y"], ["'y'", "no values", "another --target"]),
     "a number missing in every row": (
         lambda: table(x=holes(*range(0, 60, 2)), size=holes(*range(1, 60, 2))),
         ["--target", "y", "--drop-missing"],
@@ -69,13 +79,13 @@ FIT = {
     "numbers as classes": (
         table,
         ["--target", "y", "--task", "classification"],
-        ["classes", "continuous", "TreedGPRegressor"],
+        ["Expected classes in the target 'y'", "got continuous numbers such as", "Give --task regression"],
     ),
     "linear leaves of classes": (table, ["--target", "kind", "--leaf", "linear"], ["leaf", "'linear'"]),
     "classes as a regression": (
         table,
         ["--target", "kind", "--task", "regression"],
-        ["Expected numbers in y", "got", "Convert"],
+        ["Expected numbers in the target 'kind'", "got text such as", "Give --task classification"],
     ),
     "no input left": (
         table,
@@ -105,7 +115,11 @@ FIT = {
     "an impossible leaf": (table, ["--target", "y", "--leaf", "forest"], ["leaf must be", "got 'forest'", "linear"]),
     "an impossible kernel": (table, ["--target", "y", "--kernel", "rbf"], ["kernel must be", "got 'rbf'", "matern52"]),
     "an unknown preset": (table, ["--target", "y", "--preset", "btpg"], ["preset must be one of", "btgp", "'btpg'"]),
-    "a preset for classes": (table, ["--target", "y", "--preset", "ctgp"], ["classes", "TreedGPRegressor"]),
+    "a preset for classes": (
+        table,
+        ["--target", "y", "--preset", "ctgp"],
+        ["Expected classes", "the preset 'ctgp'", "Give --task regression", "--preset has to be for the same task"],
+    ),
     "negative draws": (table, ["--target", "y", "--draws", "-5"], ["--draws", "greater than or equal to 1|x>=1"]),
     "no jobs": (table, ["--target", "y", "--jobs", "0"], ["n_jobs must be", "got 0", "-1: every core"]),
     "a misspelled option": (table, ["--target", "y", "--drows", "5"], ["--drows", "--draws"]),

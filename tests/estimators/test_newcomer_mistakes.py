@@ -45,6 +45,17 @@ TWINS = X.set_axis(["width", "width", "kind"], axis=1)
 
 # What is done, the error, and words of its message in their order.
 FIT = {
+    "no y": (lambda: model().fit(X, None), DataError, r"requires y.*Give y, one value for each row of X"),
+    "y of another length": (
+        lambda: model().fit(X, Y[:-1]),
+        DataError,
+        r"\[40, 39\] Give one value of y for each row of X",
+    ),
+    "one axis": (
+        lambda: model().fit(X["width"].to_numpy(), Y),
+        DataError,
+        r"(?s)Expected 2D array, got 1D.*Give a data frame",
+    ),
     "misspelled column": (
         lambda: model(categorical_features=["knd"]).fit(X, Y),
         ConfigError,

@@ -170,7 +170,7 @@ def linear():
 
 def test_map_trees_have_the_largest_log_posterior_among_draws_of_their_height(linear):
     posterior = linear[0].posterior_
-    heights = posterior.draws.by_chain(posterior.forests[""].height)
+    heights = posterior.draws.by_chain(posterior.forests[None].height)
     trees = posterior.map_trees()
     assert set(trees) == set(np.unique(heights).tolist())
     for height, tree in trees.items():

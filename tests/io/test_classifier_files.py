@@ -133,6 +133,21 @@ def test_custom_priors_and_settings_survive(tmp_path):
     assert np.array_equal(a.predict_proba(X), b.predict_proba(X))
 
 
+def test_numbers_and_truths_of_numpy_are_as_good_as_pythons(tmp_path):
+    """Searches over NumPy's grids give them."""
+    X, y = frame()
+    settings = {"latent_sampler": "metropolis", "chains": 2, "random_state": 3}
+    numbers = {"draws": 5, "tune": 10, "thin": 2, "latent_block_size": 7}
+    truths = {"tree": True, "limiting_linear": False, "isotropic": True}
+    numpys = {n: np.int64(v) for n, v in numbers.items()} | {n: np.bool_(v) for n, v in truths.items()}
+    plain = TreedGPClassifier(**settings, **numbers, **truths).fit(X, y).extend(3)
+    same = TreedGPClassifier(**settings, **numpys).fit(X, y, checkpoint=tmp_path / "run.npz").extend(np.int64(3))
+    assert_same(plain, same)
+    same.save(tmp_path / "model.npz")
+    assert_same(plain, treedgp.load(tmp_path / "model.npz"))
+    assert treedgp.load(tmp_path / "run.npz").posterior_.n_leaves.shape[-1] == 5
+
+
 def test_extend_equals_a_longer_run(fitted, tmp_path):
     name, m = fitted
     longer = model(name, draws=35).fit(*frame())

@@ -290,7 +290,7 @@ def test_pictures_of_two_classes_show_the_predictions(options):
     for draw in (plot.partition, plot.tree, plot.slice, plot.calibration, plot.split_frequencies):
         draw(model).figure.canvas.draw()
     if options.get("leaf") == "constant":
-        with pytest.raises(ConfigError, match="classifier with latents"):
+        with pytest.raises(ConfigError, match="got leaf='constant', which has none"):
             plot.latent(model)
     else:
         assert len(plot.latent(model).lines) == 2
@@ -329,8 +329,30 @@ def test_split_frequencies_of_classes_stand_side_by_side(classes, steps):
     assert len(plot.split_frequencies(classes).patches) == 2 * 4
     assert len(plot.split_frequencies(classes, target="survives").patches) == 4
     assert len(plot.split_frequencies(steps).patches) == 1
-    with pytest.raises(ConfigError, match="target must be a class"):
+    with pytest.raises(ConfigError, match="target must be one of 'survives', 'thrives'"):
         plot.split_frequencies(classes, target="wilts")
+
+
+@pytest.mark.parametrize("name", ["split_frequencies", "tree", "partition"])
+def test_a_shared_tree_is_that_of_each_class_but_the_base(steps, plane, name):
+    function = getattr(plot, name)
+    assert texts(function(steps, target=0)) == texts(function(steps, target=1)) == texts(function(steps))
+    for model, target in ((steps, 2), (steps, "0"), (plane, 0)):
+        with pytest.raises(ConfigError, match="target"):
+            function(model, target=target)
+
+
+def test_an_empty_text_is_a_class_like_any_other(plants):
+    labels = np.where(plants.y == "survives", "", plants.y)
+    model = TreedGPClassifier(**SETTINGS | {"draws": 20}).fit(plants.X, labels)
+    assert model.posterior_.tree_targets == ("", "thrives")
+    assert list(model.posterior_.summary().index[1:3]) == ["n_leaves[]", "n_leaves[thrives]"]
+    for name in ("tree", "partition", "split_frequencies"):
+        getattr(plot, name)(model).figure.canvas.draw()
+    assert texts(plot.tree(model)) == texts(plot.tree(model, target=""))
+    assert len(plot.split_frequencies(model, target="").patches) == 4
+    legend = plot.split_frequencies(model).get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == ["''", "thrives"]
 
 
 def test_coverage_is_the_share_of_rows_within_the_interval(line):

@@ -69,6 +69,9 @@ def test_says_what_was_fitted(mixed, page):
     assert "80 rows and 3 input columns (1 categorical)" in text
     assert "Each region has a linear model." in text
     assert "0.7 / (1 + D)^2" in text
+    assert "that of the draw with the largest log posterior." in " ".join(text.split())
+    assert "may still matter within the leaves" in " ".join(text.split())
+    assert {row["used by"] for row in words.column_table(Fitted.of(mixed))} == {"tree and leaves", "tree"}
     assert "2 levels: <i>, a" in text
     for tree in mixed.posterior_.map_trees().values():
         assert str(tree) in text
@@ -150,11 +153,31 @@ def test_a_classifier_has_trees_by_class_and_latents(tmp_path):
         for tree in model.posterior_.map_trees(label).values():
             assert str(tree) in page.text
     assert "Each class but the base has a random tree" in page.text
+    assert "most probable tree of each height: the one in most draws." in page.text
     assert "down to a constant (one process for each class but the base)" in page.text
     assert "p(probe i, class)" in page.text
     assert verdict(model.posterior_).title in short_form(model)
     assert any(alt.startswith("Latents") for alt in captions)
     assert any(alt.startswith("Reliability") for alt in captions)
+
+
+@pytest.mark.parametrize("estimator", [TreedGPRegressor, TreedGPClassifier])
+def test_constant_leaves_use_no_column(estimator, tmp_path):
+    model = estimator(leaf="constant", **SETTINGS).fit(np.arange(40.0)[:, None], np.arange(40) // 20)
+    page = Page(model.report(tmp_path / "r.html").read_text(encoding="utf-8"))
+    assert [row["used by"] for row in words.column_table(Fitted.of(model))] == ["tree"]
+    assert "within the leaves" not in " ".join(page.text.split())
+    assert "that of the draw with the largest log posterior." in " ".join(page.text.split())
+
+
+def test_an_empty_text_is_a_class_with_trees(tmp_path):
+    labels = np.array(["", "b", "c"])[np.arange(45) // 15]
+    model = TreedGPClassifier(**SETTINGS).fit(np.arange(45.0)[:, None], labels)
+    page = Page(model.report(tmp_path / "r.html").read_text(encoding="utf-8"))
+    assert "one of 3 classes: '' (33%), b (33%), c (33%)." in page.text
+    for tree in model.posterior_.map_trees("").values():
+        assert f"Class '', height {tree.height}" in page.text
+        assert str(tree) in page.text
 
 
 def test_a_missing_folder_or_fit_is_told_before_drawing(mixed, tmp_path):

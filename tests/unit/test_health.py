@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from treedgp import ConvergenceWarning
+from treedgp.model.data import InputEncoder
 from treedgp.model.spec import SCALAR_MOVES, TREE_MOVES
 from treedgp.posterior.diagnostics import NO_CHANGE, describe
 from treedgp.posterior.draws import Draws
@@ -124,12 +125,18 @@ def test_information_alone_raises_nothing():
 # --- through Posterior ---
 
 
-def posterior(n_leaves, log_posterior, f, changed=1, has_tree=True, rows=100):
-    """A Posterior over made-up traces (chain, draw); `f` is E f at every probe."""
+ROWS = np.arange(100.0)[:, None]
+
+
+def posterior(n_leaves, log_posterior, f, changed=1, has_tree=True, X=ROWS, categorical=()):
+    """A Posterior over made-up traces (chain, draw); `f` is E f at every probe, `X` what the tree may split on."""
     sizes = 2 * np.asarray(n_leaves).ravel() - 1
     arrays = {"node_start": np.concatenate([[0], np.cumsum(sizes)]), "log_posterior": np.ravel(log_posterior)}
     draws = Draws(arrays, len(n_leaves))
-    problem = SimpleNamespace(n_latents=0, x=np.zeros((rows, 1)), spec=SimpleNamespace(min_leaf=lambda columns: 10))
+    split = tuple(range(X.shape[1]))
+    encoder = InputEncoder.learn(X, [f"x{i}" for i in split], set(categorical), split, ())
+    spec = SimpleNamespace(min_leaf=lambda columns: 10)
+    problem = SimpleNamespace(n_latents=0, x=X, codes=encoder.codes(X), encoder=encoder, spec=spec)
     predictor = SimpleNamespace(
         layers=(draws,),
         problem=problem,
@@ -188,8 +195,34 @@ def test_traces_have_shape_chain_draw():
 
 @pytest.mark.parametrize(("rows", "is_said"), [(19, True), (20, False)])
 def test_too_few_rows_to_split_are_said_instead_of_advice_to_run_longer(rows, is_said):
-    found = posterior(np.ones((4, N), int), noise(), noise(1), changed=0, rows=rows).health()
+    found = posterior(np.ones((4, N), int), noise(), noise(1), changed=0, X=ROWS[:rows]).health()
     few = [f for f in found if "too few for a split: a leaf holds at least 10" in f.text]
     assert len(few) == is_said
     assert all(f.level == "info" for f in few)
     assert any("never changed" in f.text for f in found) != is_said
+
+
+def parted(*counts):
+    return np.repeat(np.arange(float(len(counts))), counts)[:, None]
+
+
+@pytest.mark.parametrize(
+    ("X", "categorical", "can_split"),
+    [
+        (np.empty((100, 0)), (), False),
+        (np.ones((100, 1)), (), False),
+        (parted(91, 9), (), False),
+        (parted(90, 10), (), True),
+        (parted(91, 9), (0,), False),
+        (parted(90, 10), (0,), True),
+        (ROWS % 12, (0,), False),  # no level has 10 rows
+        (ROWS % 12, (), True),
+        (np.column_stack([np.ones(100), ROWS]), (), True),
+    ],
+)
+def test_a_tree_that_cannot_split_is_said_instead_of_advice_to_run_longer(X, categorical, can_split):
+    still = np.ones((4, N), int)
+    found = posterior(still, noise(), noise(1), changed=0, X=X, categorical=categorical).health()
+    assert ("4 of 4 chains never changed" in texts(found, "warning")) == can_split
+    assert ("no rule on its columns leaves at least 10 rows on both sides" in texts(found, "info")) != can_split
+    assert can_split or texts(found, "warning") == ""

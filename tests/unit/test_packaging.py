@@ -49,3 +49,8 @@ def test_importing_the_library_or_its_commands_stays_light():
     code = f"import sys, treedgp, treedgp.cli; print([m for m in {heavy} if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
+
+
+def test_parts_of_the_library_come_with_it():
+    code = "import treedgp; treedgp.datasets.load_motorcycle, treedgp.design.latin_hypercube, treedgp.experiments.NAMES"
+    subprocess.run([sys.executable, "-c", f"{code}; treedgp.plot.tree"], check=True)

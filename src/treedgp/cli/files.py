@@ -5,21 +5,28 @@ from __future__ import annotations
 import csv
 import os
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from pandas.api import types
 
 from treedgp.errors import DataError, TreedGPError
 
 SEPARATED, PARQUET = (".csv", ".tsv"), (".parquet", ".pq")
 NO_NAME = "Unnamed: 0"  # what pandas calls a first column without a name
+# Spellings of a missing number, those of pandas. In a column of text they are words, and only an empty cell is missing.
+NO_NUMBER: tuple[str, ...] = ("1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN", "-NaN", "-nan", "#N/A N/A", "#N/A", "#NA")
+NO_NUMBER += ("NA", "N/A", "n/a", "<NA>", "NaN", "nan", "NULL", "null", "None")
 
 
-def read_table(path: Path, text: Iterable[str] = ()) -> pd.DataFrame:
-    """A data frame with a name for every column; the columns of `text` stay text whatever they look like."""
+def read_table(path: Path, text: Collection[str] | None = None) -> pd.DataFrame:
+    """A data frame with a name for every column; the columns of `text` are text whatever they look like.
+
+    None: those in which some cell is neither a number nor true or false, nor in NO_NUMBER.
+    """
     suffix = _suffix(path)
     if path.is_dir():
         raise DataError(f"Expected a file of data, got the folder {path}. Give the path of a file in it.")
@@ -82,7 +89,7 @@ def _read_parquet(path: Path) -> pd.DataFrame:
     return frame.set_axis([str(name) for name in frame.columns], axis=1)
 
 
-def _read_separated(path: Path, suffix: str, text: Iterable[str]) -> pd.DataFrame:
+def _read_separated(path: Path, suffix: str, text: Collection[str] | None) -> pd.DataFrame:
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
             first = file.readline()
@@ -91,14 +98,10 @@ def _read_separated(path: Path, suffix: str, text: Iterable[str]) -> pd.DataFram
         _check_names(path, names)
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)  # "loss of data"
-            frame = pd.read_csv(
-                path,
-                sep=separator,
-                encoding="utf-8-sig",
-                index_col=False,
-                low_memory=False,
-                dtype={name: str for name in text if name in names},
-            )
+            frame = _parsed(path, separator, names, text or ())
+            if text is None:
+                is_text = [types.infer_dtype(frame[name]) == "string" for name in frame.columns]
+                frame = _parsed(path, separator, names, frame.columns[is_text])
     except UnicodeDecodeError as error:
         raise DataError(
             f"{path} is not text in UTF-8 (byte {error.start}). Save it as CSV UTF-8; a spreadsheet has to be exported."
@@ -110,6 +113,19 @@ def _read_separated(path: Path, suffix: str, text: Iterable[str]) -> pd.DataFram
             "Put text that contains the separator into double quotes, and keep one name for each column."
         ) from error
     return _without_row_numbers(path, frame)
+
+
+def _parsed(path: Path, separator: str, names: list[str], text: Collection[str]) -> pd.DataFrame:
+    return pd.read_csv(
+        path,
+        sep=separator,
+        encoding="utf-8-sig",
+        index_col=False,
+        low_memory=False,
+        dtype={name: str for name in names if name in text},
+        keep_default_na=False,
+        na_values={name: [""] if name in text else ["", *NO_NUMBER] for name in names},
+    )
 
 
 def _check_names(path: Path, names: list[str]) -> None:

@@ -14,7 +14,7 @@ from treedgp.cli.files import check_output, read_table
 from treedgp.cli.guard import INTERRUPTED
 from treedgp.cli.models import make_model, task_of_preset
 from treedgp.cli.problem import Table, make_table
-from treedgp.cli.task import Choice, Task, as_labels, infer_task
+from treedgp.cli.task import Choice, Task, as_labels, check_target, infer_task
 
 
 def fit(
@@ -26,7 +26,9 @@ def fit(
         list[str] | None, typer.Option(help="A column of numbers that are categories; repeat for more.")
     ] = None,
     ignore: Annotated[list[str] | None, typer.Option(help="A column to leave out; repeat for more.")] = None,
-    drop_missing: Annotated[bool, typer.Option("--drop-missing", help="Leave out rows that lack a number.")] = False,
+    drop_missing: Annotated[
+        bool, typer.Option("--drop-missing", help="Leave out rows that lack a number or the target.")
+    ] = False,
     preset: Annotated[
         str | None, typer.Option(help="A model of R's tgp or of the paper: btgp, btgpllm, bcart, ctgp, otgp, ...")
     ] = None,
@@ -46,12 +48,15 @@ def fit(
 ) -> None:
     """Fit a treed model to a table and save it. Text columns are categorical.
 
+    In CSV empty cells are missing; NA, NaN, None and the like are missing in a column of numbers, words in one of text.
+
     Ctrl-C saves what was drawn.
     """
     for path in filter(None, (output, checkpoint)):
         check_output(path)
     table = make_table(read_table(data), target, ignore or [], categorical or [], drop_missing)
     choice = _chosen_task(table.y, task, preset)
+    check_target(table.y, choice)
     if choice.task is Task.classification:
         table = replace(table, y=as_labels(table.y))
     settings = {

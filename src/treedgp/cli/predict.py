@@ -15,7 +15,7 @@ import treedgp
 from treedgp.cli import show
 from treedgp.cli.files import check_output, read_table, write_table
 from treedgp.cli.models import predictions
-from treedgp.errors import DataError
+from treedgp.errors import ConfigError, DataError
 
 
 def predict(
@@ -24,17 +24,24 @@ def predict(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Table to write; by default printed as CSV.")
     ] = None,
-    level: Annotated[float, typer.Option(help="Share of new observations between lower and upper.")] = 0.9,
+    level: Annotated[
+        float | None, typer.Option(help="Share of new observations between lower and upper of a regression; 0.9.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON instead of CSV or words.")] = False,
 ) -> None:
     """Predict new rows, in their order: mean, sd, lower and upper, or label and probabilities."""
     if output is not None:
         check_output(output, table=True)
     model = treedgp.load(model_file)
+    if is_classifier(model) and level is not None:
+        raise ConfigError(
+            f"Expected no --level for a classification, which gives probabilities and no intervals, got {level}. "
+            "Leave it out."
+        )
     schema = model._session.schema
     text = [name for name, levels in zip(schema.names, schema.levels, strict=True) if _is_text(levels)]
     X = _inputs(read_table(data, text), schema)
-    table = predictions(model, X, level)
+    table = predictions(model, X, 0.9 if level is None else level)
     about = {"task": "classification" if is_classifier(model) else "regression", "rows": len(table)}
     if output is None:
         if as_json:

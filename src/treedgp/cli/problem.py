@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
+from treedgp.cli.files import NO_NUMBER
 from treedgp.errors import DataError
 
 SHOWN = 10
@@ -53,8 +54,8 @@ def make_table(
     frame, dropped = _without_missing(frame, [target, *(name for name in inputs if name not in chosen)], drop_missing)
     if frame[target].nunique() < 2:
         raise DataError(
-            f"The target {target!r} is {frame[target].iloc[0]!r} in each of {len(frame)} rows: expected at least two "
-            "values, or classes. Is it the right column, and the whole file?"
+            f"The target {target!r} is {frame[target].tolist()[0]!r} in each of {len(frame)} rows: expected at least "
+            "two values, or classes. Is it the right column, and the whole file?"
         )
     for name in chosen:
         _warn_of_identifier(frame[name])
@@ -89,6 +90,7 @@ def _check_stray_text(column: pd.Series) -> None:
     if not (types.is_object_dtype(column) or types.is_string_dtype(column)):
         return
     present = column.dropna()
+    present = present[[str(value) not in NO_NUMBER for value in present]]
     is_number = np.array([_is_number(str(value)) for value in present])
     comma = np.array([_is_number(str(value).replace(",", ".", 1)) for value in present])
     if len(present) and comma.all() and not is_number.all():
@@ -106,10 +108,11 @@ def _check_stray_text(column: pd.Series) -> None:
 
 
 def _without_missing(frame: pd.DataFrame, columns: list[str], drop: bool) -> tuple[pd.DataFrame, int]:
-    """Categorical columns are not looked at: there a missing value is a level."""
+    """The target is the first of the columns. Categorical inputs are none of them: there a missing value is a level."""
     missing = frame[columns].isna()
     for name in missing.columns[missing.all()]:
-        raise DataError(f"Column {name!r} has no values at all. Leave it out with --ignore {name}, or fill it in.")
+        advice = "Give another --target" if name == columns[0] else f"Leave it out with --ignore {name}"
+        raise DataError(f"Column {name!r} has no values at all. {advice}, or fill it in.")
     rows = missing.any(axis=1)
     if rows.any() and not drop:
         name = missing.columns[missing.any()][0]
@@ -117,7 +120,7 @@ def _without_missing(frame: pd.DataFrame, columns: list[str], drop: bool) -> tup
         raise DataError(
             f"Column {name!r} lacks {int(missing[name].sum())} of {len(frame)} values (data rows {where}"
             f"{', ...' if missing[name].sum() > 5 else ''}): expected a value in every row. Fill them in, or add "
-            "--drop-missing to leave out such rows, or --ignore to leave out the column."
+            f"--drop-missing to leave out such rows{'' if name == columns[0] else ', or --ignore for the column'}."
         )
     if rows.all():
         raise DataError(f"Each of the {len(frame)} rows lacks a value: none is left. Leave out columns with --ignore.")

@@ -33,15 +33,14 @@ def described(model: Any) -> dict[str, Any]:
     """A fitted model for machines."""
     posterior = model.posterior_
     chains, draws = posterior.n_leaves.shape
-    of = {"" if target is None else str(target): target for target in posterior.tree_targets}
-    splits = {name: posterior.split_frequencies(target).to_dict() for name, target in of.items()}
+    splits = {target: posterior.split_frequencies(target).to_dict() for target in posterior.tree_targets}
     return {
         "chains": chains,
         "draws": draws,
         "seconds": posterior.timings["sampling"],
         "leaves": float(np.mean(posterior.n_leaves)),
         "summary": posterior.summary().reset_index().to_dict(orient="records"),
-        "split_frequencies": splits[""] if set(splits) == {""} else splits,
+        "split_frequencies": splits[None] if None in splits else {str(of): shares for of, shares in splits.items()},
         "health": [{"level": f.level, "text": f.text, "advice": f.advice} for f in posterior.health()],
     }
 

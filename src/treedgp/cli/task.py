@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
+from treedgp.errors import DataError
+
 MOST_CLASSES = 10  # of an integer target
 ROWS_A_CLASS = 5
 
@@ -42,6 +44,21 @@ def infer_task(target: pd.Series) -> Choice:
     if _is_whole(target) and levels <= MOST_CLASSES and len(target) >= ROWS_A_CLASS * levels:
         return Choice(Task.classification, f"{target.name!r} takes only {levels} whole numbers")
     return Choice(Task.regression, f"{target.name!r} is numeric with {levels} different values")
+
+
+def check_target(target: pd.Series, choice: Choice) -> None:
+    """The estimators refuse such a target too, but name classes of Python."""
+    if choice.task is Task.regression:
+        odd = target[pd.to_numeric(target, errors="coerce").isna()]
+        wanted, came, other = "numbers", "text", Task.classification
+    else:
+        odd = target[target % 1 != 0] if types.is_float_dtype(target) else target.iloc[:0]
+        wanted, came, other = "classes", "continuous numbers", Task.regression
+    if len(odd):
+        raise DataError(
+            f"Expected {wanted} in the target {target.name!r} ({choice.task}, {choice.reason}), got {came} such as "
+            f"{odd.tolist()[0]!r}. Give --task {other}, or another --target; a --preset has to be for the same task."
+        )
 
 
 def _is_whole(target: pd.Series) -> bool:

@@ -93,7 +93,9 @@ class TreedGPEstimator(DisplayMixin, ABC):
         """Rounds until each chain has `draws` draws. Ctrl-C keeps the draws so far and goes on upwards."""
         file = None if checkpoint is None else persistence.Checkpoint(checkpoint, self, session)
         try:
-            session.sample(draws, self.n_jobs, is_wanted(self.progressbar), file.after_chunk if file else lambda: None)
+            session.sample(
+                int(draws), self.n_jobs, is_wanted(self.progressbar), file.after_chunk if file else lambda: None
+            )
         finally:
             if session.n_draws > 0:
                 self._keep(session)

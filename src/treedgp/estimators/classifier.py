@@ -60,7 +60,8 @@ class TreedGPClassifier(ClassifierMixin, TreedGPEstimator):  # type: ignore[misc
     latent_block_size : int
         Latents that a Metropolis step moves at once.
     priors : Priors, optional
-        None: `CLASS_PRIORS`.
+        None: `treedgp.CLASS_PRIORS`, which differ from `Priors()`; `dataclasses.replace(treedgp.CLASS_PRIORS,
+        tree=TreePrior(alpha=0.9))` changes one part and keeps the others.
     draws, tune, thin, chains : int
         A chain makes tune + draws * thin rounds and keeps `draws` states.
     n_jobs : int, optional
@@ -145,7 +146,7 @@ class TreedGPClassifier(ClassifierMixin, TreedGPEstimator):  # type: ignore[misc
         return predictor.shares(rows)[1]
 
     def latent_mean_and_variance(self, X: ArrayLike) -> tuple[Floats, Floats]:
-        """(class but the base, row) posterior mean and variance of the latents, without their nugget.
+        """(class but the base, row) posterior mean and variance of the latents, nugget included.
 
         Large means likely. For two classes the latent is that of `classes_[0]`; scikit-learn's
         GaussianProcessClassifier has a method of the same name whose latent is that of `classes_[1]`.

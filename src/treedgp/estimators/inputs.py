@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import validate_data
 
-from treedgp.errors import ConfigError, DataError, FormatError
+from treedgp.errors import ConfigError, DataError, DataTypeError, FormatError, TreedGPError
 from treedgp.estimators.columns import chosen_columns
 from treedgp.estimators.frames import (
     MISSING,
@@ -283,13 +284,15 @@ def read_training(
 ) -> tuple[InputSchema, Floats, Any]:
     """Check X and y as scikit-learn asks, set n_features_in_ and feature_names_in_; schema, matrix and y as read."""
     if y is None:
-        validate_data(estimator, X, None, skip_check_array=True)  # says that y is needed
+        with _typed_errors("Give y, one value for each row of X."):
+            validate_data(estimator, X, None, skip_check_array=True)  # says that y is needed
     X = _checked(estimator, X, reset=True, dtype=np.float64)
     schema = InputSchema.learn(X, categorical_features)
     if isinstance(categorical_features, str):
         warn_of_mixtures(X)
     matrix = schema.read(X)
-    check_consistent_length(matrix, y)
+    with _typed_errors("Give one value of y for each row of X."):
+        check_consistent_length(matrix, y)
     return schema, matrix, read_y(y)
 
 
@@ -304,20 +307,35 @@ def _checked(estimator: Any, X: Any, *, reset: bool, dtype: Any) -> Any:
     """A frame as it is, with names and number of columns checked; anything else as an array."""
     if is_frame(X):
         columns_of(X)  # duplicate names, before scikit-learn trips over them
-        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        with _typed_errors("Select the training columns, in their order: X[list of them]."):
+            validate_data(estimator, X, reset=reset, skip_check_array=True)
         if 0 in X.shape:
             raise DataError(f"X has shape {X.shape} while a minimum of 1 is required of rows and of columns.")
         return X
     if "polars" in sys.modules and isinstance(X, sys.modules["polars"].LazyFrame):
         raise DataError("Expected a data frame, got a LazyFrame of polars. Call its collect() first.")
+    as_in_training = "" if reset else ", its columns as in training"
+    with _typed_errors(f"Give a data frame or an array of numbers, a row an observation{as_in_training}."):
+        try:
+            return validate_data(estimator, X, reset=reset, dtype=dtype, ensure_all_finite=False)
+        except ValueError as error:
+            if "could not convert string" not in str(error):
+                raise
+            raise DataError(
+                f"Expected an array of numbers, got text: {error}. Text columns need a pandas or polars data frame."
+            ) from error
+
+
+@contextmanager
+def _typed_errors(advice: str) -> Iterator[None]:
+    """scikit-learn's complaints as ours, with what to do."""
     try:
-        return validate_data(estimator, X, reset=reset, dtype=dtype, ensure_all_finite=False)
-    except ValueError as error:
-        if "could not convert string" not in str(error):
-            raise
-        raise DataError(
-            f"Expected an array of numbers, got text: {error}. Text columns need a pandas or polars data frame."
-        ) from error
+        yield
+    except TreedGPError:
+        raise
+    except (ValueError, TypeError) as error:
+        kind = DataTypeError if isinstance(error, TypeError) else DataError
+        raise kind(f"{str(error).rstrip()} {advice}") from error
 
 
 def one_column(y: Any) -> NDArray[Any]:

@@ -11,14 +11,16 @@ SLOW_ROWS = 5000  # of one region: a proposal takes seconds
 BYTES = 8
 
 
-def check_size(n: int, leaf: str, chains: int, functions: int = 1) -> None:
-    """A GP leaf factorises an n x n matrix, and every function of a chain starts with all rows in one leaf."""
+def check_size(n: int, leaf: str, chains: int, n_latents: int = 0) -> None:
+    """A GP leaf factorises an n x n matrix, and every function of a chain starts with all rows in one leaf.
+
+    `n_latents` is 0 in regression.
+    """
     if leaf != "gp" or n <= SLOW_ROWS:
         return
-    needed, memory = BYTES * n**2 * chains * functions, physical_memory()
-    advice = (
-        "Use fewer rows (treedgp.design.maximum_entropy picks a spread-out subset), or leaf='linear' or 'constant'."
-    )
+    needed, memory = BYTES * n**2 * chains * max(1, n_latents), physical_memory()
+    leaves = "leaf='constant'" if n_latents else "leaf='linear' or 'constant'"
+    advice = f"Use fewer rows (treedgp.design.maximum_entropy picks a spread-out subset), or {leaves}."
     if memory is not None and needed > memory:
         raise DataError(
             f"A Gaussian process on {n} rows needs {needed / 1e9:.0f} GB for {chains} chain(s), expected at most the "

@@ -51,7 +51,7 @@ class Session:
         seed: int,
         chains: int,
     ) -> Session:
-        check_size(len(y), problem.spec.leaf, chains, max(1, problem.n_latents))
+        check_size(len(y), problem.spec.leaf, chains, problem.n_latents)
         run = Run.start(problem, [start_chain(problem, seed, i) for i in range(chains)])
         return cls(problem, schema, X, y, labels, seed, _core.isa(), run)
 

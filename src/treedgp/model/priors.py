@@ -223,13 +223,17 @@ def _check_inverse_gamma(name: str, a: float, g: float, rates: tuple[float | Non
     )
 
 
-# Latents live on the logit scale, where well separated classes want amplitudes of tens and more: sigma has a wide
-# prior, and the nugget is near 0, since classes that overlap are what the softmax is for. Labels say too little of
-# ranges to tell two kinds apart, and chains that hold to one of them mix badly: one kind.
-# benchmarks/class_priors.py chose all three.
 CLASS_PRIORS = Priors(
     lengthscale=LengthscalePrior(weights=(1.0,), shapes=(1.0,), rates=(2.0,)),
     nugget=NuggetPrior(shapes=(1.0,), rates=(1000.0,)),
     noise=NoisePrior.half_t(scale=100.0),
     coefficients=CoefficientPrior(kind="fixed", a=5.0, g=5.0, rates=None),
 )
+"""The classifier's defaults: d ~ G(1, 2), g ~ Exp(1000), sigma half-t with 5 degrees of freedom and scale 100,
+beta0 = 0, W = I and tau2 ~ IG(5/2, 5/2); tree and limiting model as in `Priors`.
+
+Latents live on the logit scale, where well separated classes want amplitudes of tens and more: sigma has a wide prior,
+and the nugget is near 0, since classes that overlap are what the softmax is for. Labels say too little of ranges to
+tell two kinds apart, and chains that hold to one of them mix badly: one kind. `benchmarks/class_priors.py` chose all
+three.
+"""

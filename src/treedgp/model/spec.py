@@ -87,6 +87,7 @@ class ClassSpec:
         size = self.latent_block_size
         if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
             raise ConfigError(f"latent_block_size must be an integer of at least 1, got {size!r}")
+        object.__setattr__(self, "latent_block_size", int(size))  # files and the core take Python's own numbers
 
 
 def _check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
@@ -116,6 +117,7 @@ class ModelSpec:
             value = getattr(self, name)
             if not isinstance(value, bool | np.bool_):
                 raise ConfigError(f"{name} must be True or False, got {value!r}")
+            object.__setattr__(self, name, bool(value))
         if not isinstance(self.priors, Priors):
             raise ConfigError(f"priors must be a treedgp.Priors object or None, got {self.priors!r}")
         if self.has_latents:
@@ -216,7 +218,7 @@ class ModelSpec:
             classes.latent = self.has_latents
             classes.shared_tree = self.classes.tree_sharing == "shared"
             classes.sampler = getattr(_core.LatentSampler, self.classes.latent_sampler)
-            classes.block_size = int(self.classes.latent_block_size)
+            classes.block_size = self.classes.latent_block_size
         return classes
 
 

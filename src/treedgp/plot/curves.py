@@ -133,8 +133,13 @@ def latent(
     """
     check_share("level", level)
     fitted, index = _along(model, column)
-    if not fitted.is_classifier or fitted.spec.leaf == "constant":
+    if not fitted.is_classifier:
         raise ConfigError(f"latent needs a classifier with latents, got {type(model).__name__}. Use slice instead.")
+    if fitted.spec.leaf == "constant":
+        raise ConfigError(
+            "latent needs a classifier with latents, got leaf='constant', which has none. Use slice instead, or fit "
+            "with leaf='gp'."
+        )
     ax = axes_for(ax)
     grid(ax, "y")
     row = fitted.typical(at)

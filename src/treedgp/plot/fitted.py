@@ -48,6 +48,10 @@ class Fitted:
         spec: ModelSpec = self.model._session.problem.spec
         return spec
 
+    @property
+    def leaves_use_columns(self) -> bool:
+        return self.spec.leaf != "constant"
+
     # --- classes and trees ---
 
     @property

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treedgp.errors import ConfigError
 from treedgp.plot.fitted import Fitted
 from treedgp.plot.style import INK, axes_for, colour, grid, label, legend, shorten
 
@@ -32,9 +31,7 @@ def split_frequencies(model: Any, ax: Axes | None = None, *, target: Any = None)
     fitted = Fitted.of(model)
     shares = fitted.frequencies
     if target is not None:
-        if str(target) not in shares:
-            raise ConfigError(f"target must be a class with trees of its own ({', '.join(shares)}), got {target!r}.")
-        shares = shares[[str(target)]]
+        shares = model.posterior_.split_frequencies(target).to_frame(str(target))
     order = shares.mean(axis=1).sort_values(ascending=False, kind="stable").index
     shares = shares.loc[order[:SHOWN]]
     bars = shares.shape[1]

@@ -30,7 +30,7 @@ def partition(
     at: Mapping[str | int, Any] | None = None,
     target: Any = None,
 ) -> Axes:
-    """Draw the regions of the tree with the largest log posterior over the training data.
+    """Draw the regions of the most probable tree, as `map_trees` finds it, over the training data.
 
     Over one column the response is on the other axis, and the strip at the bottom shows where the trees of all draws
     split. Over two columns, colour is the response or the class.

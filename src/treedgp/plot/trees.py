@@ -23,7 +23,7 @@ BAR = 0.8  # width of a class bar; leaves are 1 apart
 
 
 def tree(model: Any, ax: Axes | None = None, *, height: int | None = None, target: Any = None) -> Axes:
-    """Draw the tree with the largest log posterior: rules in the user's units, and what is in each leaf.
+    """Draw the most probable tree, as `map_trees` finds it: rules in the user's units, and what is in each leaf.
 
     A row that obeys a rule goes left. A leaf shows its number of training rows and the mean of their responses, or a
     bar with the share of each class.

@@ -62,13 +62,13 @@ class ClassPredictor:
         }
 
     def latent_moments(self, X: Floats) -> tuple[Floats, Floats]:
-        """(class but the base, row) mean and variance of the latents, nugget left out."""
-        moments = [predictor.mean_and_variance(X, "f") for predictor in self._latents()]
+        """(class but the base, row) mean and variance of the latents with their nugget."""
+        moments = [predictor.mean_and_variance(X) for predictor in self._latents()]
         return np.array([mean for mean, _ in moments]), np.array([variance for _, variance in moments])
 
     def latent_quantiles(self, X: Floats, q: Floats) -> Floats:
-        """(class but the base, row, q) of the latents, nugget left out."""
-        return np.array([predictor.quantiles(X, q, "f") for predictor in self._latents()])
+        """(class but the base, row, q) of the latents with their nugget."""
+        return np.array([predictor.quantiles(X, q) for predictor in self._latents()])
 
     def thinned(self, n: int) -> ClassPredictor:
         """The same from n draws, evenly spread over all chains."""

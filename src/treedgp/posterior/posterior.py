@@ -66,16 +66,16 @@ class Posterior:
         return self.layers[0]
 
     @property
-    def trees(self) -> dict[str, Draws]:
-        """The layers that have a tree of their own, by the class they are for; "" where one tree serves all."""
+    def trees(self) -> dict[object, Draws]:
+        """The layers that have a tree of their own, by the class they are for; None where one tree serves all."""
         if self.problem.n_latents and not self.problem.shares_tree:
-            return dict(zip(map(str, self.predictor.targets), self.layers, strict=True))
-        return {"": self.draws}
+            return dict(zip(self.predictor.targets, self.layers, strict=True))
+        return {None: self.draws}
 
     @property
     def tree_targets(self) -> tuple[object, ...]:
         """What to ask trees of: each class that has its own, or None alone where one tree serves all."""
-        return (None,) if "" in self.trees else self.predictor.targets
+        return tuple(self.trees)
 
     @property
     def n_leaves(self) -> NDArray[np.int64]:
@@ -105,7 +105,10 @@ class Posterior:
     @property
     def watched(self) -> dict[str, NDArray[Any]]:
         """(chain, draw) of every scalar in the summary, by name."""
-        leaves = {f"n_leaves[{label}]" if label else "n_leaves": draws.n_leaves for label, draws in self.trees.items()}
+        leaves = {
+            "n_leaves" if target is None else f"n_leaves[{target}]": draws.n_leaves
+            for target, draws in self.trees.items()
+        }
         return {"log_posterior": self.log_posterior, **(leaves if self.has_tree else {}), **self.probe_traces}
 
     def descriptions(self) -> list[Description]:
@@ -129,22 +132,29 @@ class Posterior:
     def health(self) -> list[Finding]:
         """What the diagnostics say, in words; `str()` of a finding is a sentence."""
         evaluations = int(self.counts[..., 0].sum())
-        too_few = self._too_few_to_split() if self.has_tree else []
+        no_split = self._why_no_split() if self.has_tree else []
         findings = examine(
             self.descriptions(),
             self.draws.n_chains,
-            self.tree_changes if self.has_tree and not too_few else None,
+            self.tree_changes if self.has_tree and not no_split else None,
             self.failed_factorisations / max(1, evaluations),
         )
-        return too_few + findings
+        return no_split + findings
 
-    def _too_few_to_split(self) -> list[Finding]:
-        problem = self.predictor.problem
+    def _why_no_split(self) -> list[Finding]:
+        """A finding if not even the root can split: then a tree that never changes is no sign of a stuck chain."""
+        problem = self.problem
         n, least = problem.x.shape[0], problem.spec.min_leaf(problem.x.shape[1])
-        if n >= 2 * least:
-            return []
-        text = f"{n} rows are too few for a split: a leaf holds at least {least}."
-        return [Finding("info", text, "Use more rows, or a smaller TreePrior(min_leaf=...).")]
+        if n < 2 * least:
+            text = f"{n} rows are too few for a split: a leaf holds at least {least}."
+            return [Finding("info", text, "Use more rows, or a smaller TreePrior(min_leaf=...).")]
+        for column, codes in zip(self.split_columns, problem.codes.T, strict=True):
+            counts = np.bincount(codes)
+            left = counts if isinstance(column, CategoricalColumn) else np.cumsum(counts)  # rows, for each cut
+            if ((left >= least) & (n - left >= least)).any():
+                return []
+        text = f"The tree cannot split: no rule on its columns leaves at least {least} rows on both sides."
+        return [Finding("info", text, "Look at split_features, or use a smaller TreePrior(min_leaf=...).")]
 
     def map_trees(self, target: object = None) -> dict[int, Tree]:
         """For each height seen, the most probable tree; mirror trees are one tree.
@@ -185,8 +195,8 @@ class Posterior:
         `target` is the class whose tree is meant; None: any tree of the draw.
         """
         names = [column.name for column in self.split_columns]
-        forests = self.forests if target is None else {"": self.forests[self._tree_of(target)]}
-        splits = np.any([forest.splits_on(len(names)) for forest in forests.values()], axis=0)
+        forests = list(self.forests.values()) if target is None else [self.forests[self._tree_of(target)]]
+        splits = np.any([forest.splits_on(len(names)) for forest in forests], axis=0)
         index = pd.Index(names, name="column")
         return pd.Series(splits.mean(axis=0), index=index, name="share of draws", dtype=float)
 
@@ -217,19 +227,19 @@ class Posterior:
         return self.problem.encoder.split_columns
 
     @cached_property
-    def forests(self) -> dict[str, Forest]:
-        """The trees, by the class they are for; "" where one tree serves all."""
+    def forests(self) -> dict[object, Forest]:
+        """The trees, by the class they are for; None where one tree serves all."""
         return {
-            label: Forest(draws.arrays["node_start"], draws.arrays["column"], draws.arrays["cut"])
-            for label, draws in self.trees.items()
+            target: Forest(draws.arrays["node_start"], draws.arrays["column"], draws.arrays["cut"])
+            for target, draws in self.trees.items()
         }
 
     @cached_property
-    def _canonical_forests(self) -> dict[str, Forest]:
+    def _canonical_forests(self) -> dict[object, Forest]:
         columns, codes = self.split_columns, self.problem.codes
-        return {label: canonical(forest, columns, codes) for label, forest in self.forests.items()}
+        return {target: canonical(forest, columns, codes) for target, forest in self.forests.items()}
 
-    def _tree_of(self, target: object) -> str:
+    def _tree_of(self, target: object) -> object:
         """Which of `trees` is meant by a class label."""
         targets = self.predictor.targets
         if target is None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
+from scipy.linalg import eigh
 from scipy.special import ndtr, ndtri
 
 import treedgp._core as _core
@@ -171,7 +172,7 @@ def _spread(mu: Floats, sd: Floats) -> Floats:
 
 def _square_root(cov: Floats) -> Floats:
     """S with S S' = cov; cov may be singular."""
-    values, vectors = np.linalg.eigh(cov)
+    values, vectors = eigh(cov, driver="evr")  # NumPy's driver fails on some matrices that have a root
     root: Floats = vectors * np.sqrt(np.maximum(values, 0))
     return root
 

@@ -104,9 +104,9 @@ def _lines(split: Split, depth: int) -> Iterator[str]:
         tail = ":" if isinstance(child, Split) else f": {_rows(child)}"
         indent = "  " * depth
         room = TEXT_WIDTH - len(indent) - len(operator) - 2 - len(tail)
-        column, label = _printable(split.column), split.label
+        column, label = printable(split.column), split.label
         if split.level is not None:
-            label = _shorten(_printable(label), max(room // 2, room - len(column)))
+            label = _shorten(printable(label), max(room // 2, room - len(column)))
         yield f"{indent}{_shorten(column, room - len(label))} {operator} {label}{tail}"
         if isinstance(child, Split):
             yield from _lines(child, depth + 1)
@@ -116,7 +116,7 @@ def _rows(leaf: Leaf) -> str:
     return f"{leaf.size} row" + ("s" if leaf.size != 1 else "")
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """Quoted if it would be invisible or break the line."""
     return text if text and text.isprintable() and text == text.strip() else repr(text)
 

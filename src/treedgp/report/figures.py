@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from treedgp import plot
 from treedgp.plot.fitted import Fitted
+from treedgp.posterior.trees import printable
 from treedgp.report.pictures import Picture, picture
 from treedgp.report.words import counted
 
@@ -23,7 +24,7 @@ def trees(fitted: Fitted) -> Iterator[Picture]:
     """The best tree of each height; of the best heights if there are many."""
     total = fitted.model.posterior_.log_posterior.size
     for target in fitted.targets[:TARGETS]:
-        whose = "Height" if target is None else f"Class {target}, height"
+        whose = "Height" if target is None else f"Class {printable(str(target))}, height"
         by_height = fitted.map_trees(target)
         rank = fitted.model.posterior_.tree_rank
         best = sorted(by_height, key=lambda height: rank(by_height[height]), reverse=True)[:HEIGHTS]
@@ -45,7 +46,7 @@ def regions(fitted: Fitted) -> Iterator[Picture]:
     """The partition and, over two numeric columns, predictions and their error."""
     model = fitted.model
     for target in fitted.targets[:TARGETS] if fitted.has_tree else ():
-        whose = "" if target is None else f" of class {target}"
+        whose = "" if target is None else f" of class {printable(str(target))}"
         yield picture(plot.partition(model, target=target), f"Regions of the best tree{whose}, and the data")
     if len(fitted.ranked()) >= 2:
         mean, error = ("Likeliest class", "Entropy") if fitted.is_classifier else ("Posterior mean", "Error")

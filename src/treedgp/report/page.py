@@ -52,6 +52,8 @@ def _content(fitted: Fitted) -> dict[str, Any]:
         "verdict": verdict(posterior),
         "has_tree": fitted.has_tree,
         "is_classifier": fitted.is_classifier,
+        "has_latents": fitted.spec.has_latents,
+        "leaves_use_columns": fitted.leaves_use_columns,
         "data": words.data_in_words(fitted),
         "columns": words.column_table(fitted),
         "model": words.model_in_words(fitted),

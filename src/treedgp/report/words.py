@@ -13,6 +13,7 @@ from sklearn.base import clone
 from treedgp.model.data import CategoricalColumn
 from treedgp.model.priors import Priors
 from treedgp.plot.fitted import Fitted
+from treedgp.posterior.trees import printable
 
 KERNELS = {
     "gaussian": "Gaussian",
@@ -38,7 +39,9 @@ def data_in_words(fitted: Fitted) -> str:
     kinds = f" ({categorical} categorical)" if categorical else ""
     if fitted.is_classifier:
         shares = np.bincount(fitted.y.astype(int), minlength=len(fitted.classes)) / len(fitted.y)
-        classes = ", ".join(f"{name} ({share:.0%})" for name, share in zip(fitted.classes, shares, strict=True))
+        classes = ", ".join(
+            f"{printable(name)} ({share:.0%})" for name, share in zip(fitted.classes, shares, strict=True)
+        )
         response = f"The response is one of {len(fitted.classes)} classes: {classes}."
     else:
         low, mean, high = fitted.y.min(), fitted.y.mean(), fitted.y.max()
@@ -51,9 +54,9 @@ def column_table(fitted: Fitted) -> list[dict[str, str]]:
     encoder = fitted.model._session.problem.encoder
     table = []
     for i, column in enumerate(fitted.columns):
-        users = [name for name, used in (("tree", encoder.split), ("leaves", encoder.leaf)) if i in used]
-        if not fitted.has_tree:
-            users = [name for name in users if name != "tree"]
+        users = ["tree"] if fitted.has_tree and i in encoder.split else []
+        if fitted.leaves_use_columns and i in encoder.leaf:
+            users.append("leaves")
         if isinstance(column, CategoricalColumn):
             shown = ", ".join(column.labels[:LEVELS_SHOWN]) + (", …" if column.size > LEVELS_SHOWN else "")
             values = f"{counted(column.size, 'level')}: {shown}"

@@ -30,19 +30,19 @@ void move_latents(Layer& layer, int m, const std::vector<const Layer*>& layers, 
     LeafPrecision precision(problem, leaf, layer.hyper, ws);
     precision.start(residuals(problem, leaf, layer.response.z, layer.hyper));
 
-    std::vector<int> order(n);
-    std::iota(order.begin(), order.end(), 0);
-    for (int i = n - 1; i > 0; --i) std::swap(order[i], order[rng.pick(i + 1)]);
-    for (int first = 0; first < n; first += problem.classes.block_size) {
-      const int size = std::min(problem.classes.block_size, n - first);
-      const int* block = order.data() + first;
+    auto move_block = [&](auto&& self, const int* block, int size) -> void {
       Matrix q(size, size);
       Vector r(size), step(size);
       for (int a = 0; a < size; ++a) {
         r[a] = precision.r(block[a]);
         for (int b = 0; b < size; ++b) q(a, b) = precision.at(block[a], block[b]);
       }
-      if (!cholesky(q)) throw std::runtime_error("a block of latents has no law given the others");
+      if (!cholesky(q)) {  // lost to rounding, which depends on the parameters alone: by halves
+        if (size == 1) throw std::runtime_error(no_factor);
+        self(self, block, size / 2);
+        self(self, block + size / 2, size - size / 2);
+        return;
+      }
       solve_lower(q, r);
       for (int a = 0; a < size; ++a) step[a] = std::sqrt(leaf.params.sigma2) * rng.normal() - r[a];
       solve_lower_transposed(q, step);  // f' - f
@@ -55,12 +55,18 @@ void move_latents(Layer& layer, int m, const std::vector<const Layer*>& layers, 
       }
       const bool accepted = accept({.likelihood = log_ratio}, 1, rng);
       count(accepted);
-      if (!accepted) continue;
+      if (!accepted) return;
       for (int a = 0; a < size; ++a) {
         layer.response.z[rows[block[a]]] += step[a];
         precision.add(block[a], step[a]);
       }
-    }
+    };
+
+    std::vector<int> order(n);
+    std::iota(order.begin(), order.end(), 0);
+    for (int i = n - 1; i > 0; --i) std::swap(order[i], order[rng.pick(i + 1)]);
+    for (int first = 0; first < n; first += problem.classes.block_size)
+      move_block(move_block, order.data() + first, std::min(problem.classes.block_size, n - first));
   }
 }
 
