@@ -176,7 +176,7 @@ def draw(results: Results, settings: Settings) -> dict[str, Any]:
         what = "labels, MAP partition" if "regions" in arrays else "labels"
         left.set(title=f"{MODELS[name]}: {what}", xlabel="x1", ylabel="x2")
         right.set(title="mean latent Z of class 0", xlabel="x1", ylabel="x2")
-        left.legend(loc="upper right")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper left", ncols=2)  # covers no point
     return {"exp2d": figure} if fits else {}
 
 
