@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from file_damage import check_flips
 
 import treedgp
 from treedgp import ConfigError, FormatError, TreedGPClassifier, TreedGPRegressor
@@ -396,24 +397,11 @@ def test_hostile_settings_are_refused_or_harmless(saved, change):
 
 
 def test_every_damaged_file_is_refused(fitted, tmp_path):
-    """Any single flipped byte: FormatError, or a read that is identical (bytes that zip readers ignore)."""
     _, m = fitted
-    good, bad = tmp_path / "model.npz", tmp_path / "bad.npz"
-    m.save(good)
-    whole = good.read_bytes()
+    m.save(tmp_path / "model.npz")
     X, _ = frame(10)
     expected = m.predict_proba(X)
-    places = np.unique(np.linspace(0, len(whole) - 1, 60).astype(int))
-    refused = 0
-    for at in places:
-        bad.write_bytes(whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1 :])
-        try:
-            loaded = treedgp.load(bad)
-        except FormatError:
-            refused += 1
-        else:
-            assert np.array_equal(loaded.predict_proba(X), expected)
-    assert refused > 0.8 * len(places)  # the smaller the file, the more of it are zip's dates and the like
+    check_flips(tmp_path / "model.npz", 60, lambda loaded: np.array_equal(loaded.predict_proba(X), expected))
 
 
 def test_a_file_cut_short_is_refused(saved):
