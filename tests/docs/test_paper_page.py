@@ -25,6 +25,7 @@ def test_code_blocks_show_what_the_page_claims(tmp_path, monkeypatch):
     assert names["reversed_gap"] < 1e-12
     assert names["printed_gap"] > 4
     assert "linearly independent" in names["refusal"]
+    assert names["best_cut"] == pytest.approx((0, 0), abs=0.05)
     share = names["share"]
     assert share["observed class"] == pytest.approx(share["exact"], abs=0.01)
     assert share["as printed"] == pytest.approx(1 - share["exact"], abs=0.01)

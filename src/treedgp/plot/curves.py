@@ -129,7 +129,7 @@ def latent(
     at
         Where the other columns stand (column -> number or level); by default at the median or commonest level.
     level
-        Posterior probability in a band.
+        Posterior probability in a band; the latents have their nugget.
     """
     check_share("level", level)
     fitted, index = _along(model, column)
