@@ -15,7 +15,8 @@ from hypothesis.extra import numpy as hnp
 from treedgp import ConfigError, DataError, FormatError
 from treedgp.estimators.columns import chosen_columns
 from treedgp.estimators.frames import Level
-from treedgp.estimators.inputs import InputSchema, read_response
+from treedgp.estimators.inputs import InputSchema
+from treedgp.estimators.response import read_response
 from treedgp.model.data import CategoricalColumn, InputEncoder, NumericColumn
 
 MISSING = Level("missing", None)

@@ -187,3 +187,8 @@ READERS: dict[str, Callable[[Any], list[FrameColumn]]] = {"pandas": _pandas_colu
 def listed(names: Iterable[str]) -> str:
     quoted = [repr(name) for name in names]
     return ", ".join(quoted[: 2 * SHOWN]) + (", ..." if len(quoted) > 2 * SHOWN else "")
+
+
+def rows_text(rows: Any) -> str:
+    shown = ", ".join(str(row) for row in rows[:SHOWN])
+    return f"row{'s' if len(rows) > 1 else ''} {shown}" + (f", ... {len(rows)} in all" if len(rows) > SHOWN else "")

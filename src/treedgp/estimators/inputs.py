@@ -10,15 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import validate_data
 
 from treedgp.errors import ConfigError, DataError, DataTypeError, FormatError, TreedGPError
 from treedgp.estimators.columns import chosen_columns
 from treedgp.estimators.frames import (
     MISSING,
-    READERS,
     SHOWN,
     SORTS,
     TIME_ADVICE,
@@ -28,6 +26,7 @@ from treedgp.estimators.frames import (
     is_frame,
     level_of,
     listed,
+    rows_text,
 )
 from treedgp.estimators.slips import warn_of_mixtures
 from treedgp.model.data import Floats
@@ -242,11 +241,6 @@ def _described(columns: list[FrameColumn]) -> str:
     return ", ".join(f"column {column.name!r} ({column.dtype})" for column in columns[:SHOWN])
 
 
-def rows_text(rows: Any) -> str:
-    shown = ", ".join(str(row) for row in rows[:SHOWN])
-    return f"row{'s' if len(rows) > 1 else ''} {shown}" + (f", ... {len(rows)} in all" if len(rows) > SHOWN else "")
-
-
 def _example(column: FrameColumn) -> str:
     for cell in column.cells:
         level = level_of(cell)
@@ -336,49 +330,3 @@ def _typed_errors(advice: str) -> Iterator[None]:
     except (ValueError, TypeError) as error:
         kind = DataTypeError if isinstance(error, TypeError) else DataError
         raise kind(f"{str(error).rstrip()} {advice}") from error
-
-
-def one_column(y: Any) -> NDArray[Any]:
-    """y as an array of one axis; a column vector with scikit-learn's warning."""
-    if isinstance(y, np.ma.MaskedArray) and np.ma.is_masked(y):
-        raise DataError(
-            f"y has masked values in {rows_text(np.flatnonzero(np.ma.getmaskarray(y)))}, counted from 0: expected a "
-            "value for each row. Drop these rows."
-        )
-    if type(y).__module__.partition(".")[0] in READERS:
-        y = np.asarray(y.to_numpy())
-    try:
-        return np.asarray(column_or_1d(y, warn=True))
-    except ValueError as error:
-        reason = str(error).splitlines()[0].rstrip(".")  # the others are y itself
-        raise DataError(f"{reason}. Expected one value of y for each row of X.") from error
-
-
-def read_response(y: Any) -> Floats:
-    """The response as finite floats: arrays, lists, series and extension arrays, objects that are numbers."""
-    values = one_column(y)
-    if values.dtype.kind in "mM":
-        raise DataError(f"Expected numbers in y, got dates or times ({values.dtype}). Turn them into numbers.")
-    if values.dtype.kind in "OUST":
-        values = _objects_to_floats(values)
-    values = np.asarray(values, dtype=np.float64)
-    for test, what in ((np.isnan, "NaN (a missing response)"), (np.isinf, "infinity")):
-        rows = np.flatnonzero(test(values))
-        if len(rows):
-            raise DataError(
-                f"y contains {what} in {rows_text(rows)}, counted from 0: expected finite numbers. Drop these rows."
-            )
-    return values
-
-
-def _objects_to_floats(values: Any) -> Floats:
-    numbers = np.empty(len(values))
-    for row, value in enumerate(values):
-        try:
-            numbers[row] = np.nan if level_of(value) == MISSING else float(value)
-        except (TypeError, ValueError) as error:
-            raise DataError(
-                f"Expected numbers in y, got {value!r} of type {type(value).__name__} in row {row} ({error}). "
-                "Convert y to numbers; if y holds classes, use TreedGPClassifier."
-            ) from error
-    return numbers

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
 from treedgp.errors import DataError, FormatError
-from treedgp.estimators.frames import MISSING, level_of
-from treedgp.estimators.inputs import one_column, rows_text
+from treedgp.estimators.frames import MISSING, level_of, rows_text
+from treedgp.estimators.response import one_column
 from treedgp.model.data import Floats
 
 KINDS = {"b": bool, "i": int, "u": int, "f": float, "U": str, "O": str}

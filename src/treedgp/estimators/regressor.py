@@ -11,7 +11,8 @@ from sklearn.base import RegressorMixin
 
 from treedgp.errors import ConfigError
 from treedgp.estimators.base import TreedGPEstimator
-from treedgp.estimators.inputs import InputSchema, read_response, read_training
+from treedgp.estimators.inputs import InputSchema, read_training
+from treedgp.estimators.response import read_response
 from treedgp.estimators.settings import check_levels, check_of, check_positive_integer, check_share, seed_from
 from treedgp.model.data import Floats
 from treedgp.model.priors import Priors

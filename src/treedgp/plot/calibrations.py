@@ -10,7 +10,8 @@ from scipy.special import ndtri
 from sklearn.utils import check_consistent_length
 
 from treedgp.errors import ConfigError
-from treedgp.estimators.inputs import read_new, read_response
+from treedgp.estimators.inputs import read_new
+from treedgp.estimators.response import read_response
 from treedgp.model.data import Floats
 from treedgp.plot.fitted import Fitted
 from treedgp.plot.style import MUTED, axes_for, colour, grid, label, legend, shorten

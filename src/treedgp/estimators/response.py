@@ -1,0 +1,59 @@
+"""The user's y: one column, and for a regression finite numbers (`labels.py` reads classes)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import column_or_1d
+
+from treedgp.errors import DataError
+from treedgp.estimators.frames import MISSING, READERS, level_of, rows_text
+from treedgp.model.data import Floats
+
+
+def one_column(y: Any) -> NDArray[Any]:
+    """y as an array of one axis; a column vector with scikit-learn's warning."""
+    if isinstance(y, np.ma.MaskedArray) and np.ma.is_masked(y):
+        raise DataError(
+            f"y has masked values in {rows_text(np.flatnonzero(np.ma.getmaskarray(y)))}, counted from 0: expected a "
+            "value for each row. Drop these rows."
+        )
+    if type(y).__module__.partition(".")[0] in READERS:
+        y = np.asarray(y.to_numpy())
+    try:
+        return np.asarray(column_or_1d(y, warn=True))
+    except ValueError as error:
+        reason = str(error).splitlines()[0].rstrip(".")  # the others are y itself
+        raise DataError(f"{reason}. Expected one value of y for each row of X.") from error
+
+
+def read_response(y: Any) -> Floats:
+    """The response as finite floats: arrays, lists, series and extension arrays, objects that are numbers."""
+    values = one_column(y)
+    if values.dtype.kind in "mM":
+        raise DataError(f"Expected numbers in y, got dates or times ({values.dtype}). Turn them into numbers.")
+    if values.dtype.kind in "OUST":
+        values = _objects_to_floats(values)
+    values = np.asarray(values, dtype=np.float64)
+    for test, what in ((np.isnan, "NaN (a missing response)"), (np.isinf, "infinity")):
+        rows = np.flatnonzero(test(values))
+        if len(rows):
+            raise DataError(
+                f"y contains {what} in {rows_text(rows)}, counted from 0: expected finite numbers. Drop these rows."
+            )
+    return values
+
+
+def _objects_to_floats(values: Any) -> Floats:
+    numbers = np.empty(len(values))
+    for row, value in enumerate(values):
+        try:
+            numbers[row] = np.nan if level_of(value) == MISSING else float(value)
+        except (TypeError, ValueError) as error:
+            raise DataError(
+                f"Expected numbers in y, got {value!r} of type {type(value).__name__} in row {row} ({error}). "
+                "Convert y to numbers; if y holds classes, use TreedGPClassifier."
+            ) from error
+    return numbers
