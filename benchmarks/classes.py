@@ -102,17 +102,24 @@ def probabilities(model: TreedGPClassifier, draws: int, X: np.ndarray) -> np.nda
     return predictor.thinned(draws).shares(X)[0]
 
 
+def agreement(model: TreedGPClassifier) -> dict[str, float]:
+    post = model.posterior_
+    return {
+        "R-hat log posterior": round(rhat(post.log_posterior), 3),
+        "R-hat number of leaves": round(rhat(post.n_leaves.astype(float)), 3),
+    }
+
+
 def exp2d_row(task: Design, seed: int) -> dict[str, Any]:
     model, seconds = fitted(task.X.to_numpy(), task.y, random_state=seed)
     p = probabilities(model, 1000, task.test_X.to_numpy())
     error, loss = errors(model.classes_, p, task.test_y)
-    agreement = round(rhat(model.posterior_.log_posterior), 3)
     return {
         "seed": seed,
         "error %": error,
         "log loss": loss,
         "CPU s, fit": round(seconds, 1),
-        "R-hat log posterior": agreement,
+        **agreement(model),
     }
 
 
@@ -129,7 +136,7 @@ def design_row(seed: int) -> dict[str, Any]:
         gpc = peers.gpc(2, seed).fit(X, y)
     ours, theirs = (errors(model.classes_, q, grid.y[rest]) for q in (p, gpc.predict_proba(grid.X[rest])))
     names = ["error %", "log loss", "GPC error %", "GPC log loss"]
-    return {"design": seed, **dict(zip(names, (*ours, *theirs), strict=True))}
+    return {"design": seed, **dict(zip(names, (*ours, *theirs), strict=True)), **agreement(model)}
 
 
 def credit_row(X: pd.DataFrame, y: np.ndarray, fold: int) -> dict[str, Any]:
@@ -142,7 +149,7 @@ def credit_row(X: pd.DataFrame, y: np.ndarray, fold: int) -> dict[str, Any]:
         "log loss": loss,
         "A9 in draws": round(float(model.posterior_.split_frequencies()["A9"]), 3),
         "CPU s, fit": round(seconds, 1),
-        "R-hat log posterior": round(rhat(model.posterior_.log_posterior), 3),
+        **agreement(model),
     }
 
 

@@ -145,7 +145,7 @@ void play_bridges(Trees& trees, const Problem& problem, Workspace& ws, const Tem
   for (State& s : trees) {
     const auto move = static_cast<TreeMove>(rng.pick_weighted(problem.spec.schedule.weights));
     auto next = propose_tree_move(move, s, problem, ws, rng);
-    if (next) cross_bridge(s, std::move(*next), m, latents(trees), problem, ws, rng);
+    if (next) cross_bridge(s, std::move(*next), m, latents(trees), problem, rng.coin(), ws, rng);
     renew_leaf(s, m, latents(trees), problem, ws, rng);
     m += static_cast<int>(s.layers.size());
     for (Layer& layer : s.layers) draw_coefficients(layer, problem, ws, tempo, counts, rng);
@@ -156,8 +156,8 @@ void play_bridges(Trees& trees, const Problem& problem, Workspace& ws, const Tem
 // model; in classification the labels alone. Its stationary law is the joint prior of state and data. Every thin-th
 // pair is returned: the layer's draws and the response (draw, row); or the layers' draws and the labels (draw, row) that
 // their round was given, not those drawn after it, which would hide a round that ignores labels.
-// `bridges`: in place of a round only bridges, a tree move and a renewal in each tree, and coefficients, so that nothing
-// else moves latents.
+// `bridges`: in place of a round only bridges, a tree move (half of them screened) and a renewal in each tree, and
+// coefficients, so that nothing else moves latents.
 nb::tuple joint_chain(Problem problem, const nb::list& state, std::uint64_t seed, std::int64_t sweeps, int thin, bool bridges) {
   if (problem.data.prior_only) throw std::invalid_argument("joint_chain: a prior-only problem has no response to draw");
   Workspace ws;

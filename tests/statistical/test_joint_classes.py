@@ -110,9 +110,10 @@ def simulate_by_starts(case, seed, starts, weights):
 
 
 @pytest.mark.parametrize(("family", "n_classes"), [("ctgp", 2), ("otgp", 3)])
-@pytest.mark.parametrize("weights", [(0.5, 0.5, 0, 0, 0, 0), (0, 0, 0.5, 0.2, 0.15, 0.15)], ids=["size", "shape"])
+@pytest.mark.parametrize("weights", [(0.7, 0.3, 0, 0, 0, 0), (0, 0, 0.5, 0.2, 0.15, 0.15)], ids=["size", "shape"])
 def test_bridges_keep_the_joint_law_of_large_latents(weights, family, n_classes, request):
-    """So that labels have much to say of the tree; grow and prune apart from the moves that keep its size."""
+    """So that labels have much to say of the tree. Grow and prune, unevenly so that their weights count, apart from the
+    moves that keep its size."""
     case = class_case(family, n_classes, "fixed", False, "constant", "gaussian")
     case = replace(case, fixed=replace(case.fixed, g_s=2000.0))
 

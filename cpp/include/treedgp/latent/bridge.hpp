@@ -9,7 +9,9 @@
 
 namespace treedgp {
 
-constexpr int n_rungs = 16, n_sweeps = 4;
+constexpr int n_rungs = 16, n_sweeps = 6;
+constexpr double sweep_gain = 0.7;    // with more, sites that start from nothing swing
+constexpr double screen_power = 0.5;  // of the learned sites, which have grown up with one tree and think well of it
 
 // What a leaf gives to sites: the integral of the prior of its latents times the sites' densities, whose maxima are 1.
 // Leaves the factor that Ellipses need.
@@ -36,6 +38,11 @@ struct Trial {
 
   Trial(const Trial&) = delete;  // layers point into own
 
+  // Forgets the latents: what must not know them sees 0.
+  void forget() {
+    for (Layer& layer : own) std::fill(layer.response.z.begin(), layer.response.z.end(), 0.0);
+  }
+
   std::vector<Layer> own;  // without leaves
   std::vector<const Layer*> layers;
 };
@@ -49,11 +56,11 @@ inline std::vector<Response> fit_sites(const Leaves& leaves, int first, const Tr
   const int count = static_cast<int>(leaves.size()), sweeps = count > 1 ? 2 * n_sweeps : n_sweeps;
   const auto& rows = leaves[0]->region->rows;
   Trial guess(trial.layers, first, leaves.size());
-  for (Layer& layer : guess.own) std::fill(layer.response.z.begin(), layer.response.z.end(), 0.0);
+  guess.forget();
+  for (Layer& layer : guess.own) std::fill(layer.sites.begin(), layer.sites.end(), Site{});
   for (int k = 0; k < sweeps; ++k)
     for (int l = 0; l < count; ++l) {
-      const double gain = 1 - 0.5 * k / (sweeps - 1);  // ever smaller, lest they swing
-      const Matrix latent = learn_sites(guess.own[l].sites, *leaves[l], first + l, guess.layers, problem, gain, ws);
+      const Matrix latent = learn_sites(guess.own[l].sites, *leaves[l], first + l, guess.layers, problem, sweep_gain, ws);
       for (int i = 0; i < latent.rows; ++i) guess.own[l].response.z[rows[i]] = latent(i, 0);
     }
   std::vector<Response> out;
@@ -100,16 +107,41 @@ double log_bridge(const Leaves& leaves, int first, const Problem& problem, bool 
   return sum;
 }
 
+// By how much the learned sites favour the next leaves, in log. As in fit_sites(), no latent that moves may count.
+inline double log_screen(const State& s, const Proposal& next, int first, const std::vector<const Layer*>& layers,
+                         const Problem& problem, Workspace& ws) {
+  Trial blank(layers, first, s.layers.size());
+  blank.forget();
+  double sum = 0;
+  for (std::size_t l = 0; l < s.layers.size(); ++l) {
+    const int m = first + static_cast<int>(l);
+    const Layer& layer = s.layers[l];
+    auto log_integral = [&](const Leaf& leaf) {
+      return log_site_integral(leaf, site_data(layer.sites, leaf, m, blank.layers), problem, layer.hyper, ws);
+    };
+    for (const Leaf& leaf : next.leaves[l]) sum += log_integral(leaf);
+    for (int i = next.first; i < next.first + next.removed; ++i) sum -= log_integral(layer.leaves[i]);
+  }
+  return sum;
+}
+
 // Decides on a move of or in the tree whose first layer is that of class `first`. If it is made the state has its
-// latents too.
+// latents too. Most moves are hopeless: if `screened`, the learned sites, which cost little, have the first word (Christen
+// & Fox 2005).
 template <class Rng>
 bool cross_bridge(State& s, Proposal&& next, int first, const std::vector<const Layer*>& layers, const Problem& problem,
-                  Workspace& ws, Rng& rng) {
-  if (!std::isfinite(next.ratio.total(1))) return false;  // density zero, for one where K does not factorise
+                  bool screened, Workspace& ws, Rng& rng) {
+  LogRatio& ratio = next.ratio;
+  if (!std::isfinite(ratio.total(1))) return false;  // density zero, for one where K does not factorise
+  double& likelihood = ratio.likelihood = 0;  // in place of that of the latents as they stand
+  if (screened) {
+    const double screen = likelihood = screen_power * log_screen(s, next, first, layers, problem, ws);
+    if (!accept(ratio, 1, rng)) return false;
+    ratio = {.likelihood = -screen};
+  }
   const std::size_t count = s.layers.size();
   Trial rising(layers, first, count), falling(layers, first, count);
   Leaves leaves(count);
-  double& likelihood = next.ratio.likelihood = 0;  // in place of that of the latents as they stand
   for (std::size_t i = 0; i < next.leaves[0].size(); ++i) {
     for (std::size_t l = 0; l < count; ++l) leaves[l] = &next.leaves[l][i];
     likelihood += log_bridge(leaves, first, problem, true, rising, ws, rng);
@@ -118,7 +150,7 @@ bool cross_bridge(State& s, Proposal&& next, int first, const std::vector<const 
     for (std::size_t l = 0; l < count; ++l) leaves[l] = &s.layers[l].leaves[i];
     likelihood -= log_bridge(leaves, first, problem, false, falling, ws, rng);
   }
-  if (!std::isfinite(likelihood) || !accept(next.ratio, 1, rng)) return false;
+  if (!std::isfinite(likelihood) || !accept(ratio, 1, rng)) return false;
   commit(s, std::move(next));
   for (std::size_t l = 0; l < count; ++l) {
     s.layers[l].response = std::move(rising.own[l].response);

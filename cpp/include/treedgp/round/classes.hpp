@@ -38,7 +38,7 @@ bool renew_leaf(State& s, int first, const std::vector<const Layer*>& layers, co
   const int index = rng.pick(static_cast<int>(layer.leaves.size()));
   const double now = log_fit(problem, layer.leaves[index], layer.hyper);
   LeafProposal next = propose_renewal(layer, problem, ws, index, now, rng);
-  return cross_bridge(s, within_tree(s, layer, index, std::move(next)), first, layers, problem, ws, rng);
+  return cross_bridge(s, within_tree(s, layer, index, std::move(next)), first, layers, problem, false, ws, rng);
 }
 
 // The latents with what stands above them: the scale of all and, in the turn of its first class, the tree and a leaf.
@@ -48,14 +48,16 @@ void move_with_latents(State& s, Layer& layer, int m, const std::vector<const La
   if (problem.spec.sigma2.learn_g)
     counts.steps[latent_scale_step].add(scale_latents(layer, layer.leaves, true, m, layers, problem, tempo.anneal, rng));
   if (!slides || !tempo.bridges || &layer != &s.layers[0]) return;
-  if (layers.size() > 1)  // of two classes none can do another's work
+  if (layers.size() > 1 && !tempo.screened)  // of two classes none can do another's work
     counts.steps[range_step].add(renew_leaf(s, m, layers, problem, ws, rng));
   if (problem.spec.split.alpha == 0) return;
-  const int bridges = s.layers.size() > 1 ? 3 : 1;  // else the latents of the other classes hold a tree that they share
+  // Else the latents of the other classes hold a tree that they share.
+  const int bridges = s.layers.size() > 1 && !tempo.screened ? 3 : 1;
   for (int t = 0; t < bridges; ++t) {
     const auto move = static_cast<TreeMove>(rng.pick_weighted(problem.spec.schedule.weights));
     auto next = propose_tree_move(move, s, problem, ws, rng);
-    counts.tree[static_cast<int>(move)].add(next && cross_bridge(s, std::move(*next), m, layers, problem, ws, rng));
+    const bool made = next && cross_bridge(s, std::move(*next), m, layers, problem, tempo.screened, ws, rng);
+    counts.tree[static_cast<int>(move)].add(made);
   }
 }
 

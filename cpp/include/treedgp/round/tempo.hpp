@@ -12,7 +12,8 @@ struct Tempo {
   double anneal = 1;     // power of the marginal likelihood in tree, range and nugget moves
   double gain = 0;       // of the step adaptation; 0 when drawing
   double site_gain = 0;  // of the sites of latents; 0 while annealing, when drawing, and in seven rounds of eight
-  bool bridges = false;  // trees of classes also move by bridges: in tuning often, to find where they belong
+  bool bridges = false;   // trees of classes also move by bridges
+  bool screened = false;  // bridges are: most of them, since it is cheap; in tuning fewer, as sites are yet to learn
   int tree_moves = 1, range_moves = 1, nugget_moves = 1;
   int sigma2_moves = 1;  // few: with latents, scale.hpp moves sigma2 at less cost
 
@@ -29,7 +30,8 @@ inline Tempo tempo_of(std::int64_t round, const Schedule& schedule) {
   auto moves = [&](double rate) { return static_cast<int>(std::floor((round + 1) * rate) - std::floor(round * rate)); };
   // Every so many sweeps over the classes.
   auto every = [&](int sweeps) { return round % std::max(1, sweeps / schedule.latent_sweeps) == 0; };
-  Tempo tempo{.bridges = every(16),
+  Tempo tempo{.bridges = every(2),
+              .screened = !every(16),
               .tree_moves = moves(schedule.tree_moves),
               .range_moves = moves(schedule.range_moves),
               .nugget_moves = moves(schedule.nugget_moves),
@@ -38,7 +40,7 @@ inline Tempo tempo_of(std::int64_t round, const Schedule& schedule) {
   const std::int64_t annealed = static_cast<std::int64_t>(schedule.tune * schedule.annealed);
   const std::int64_t since = round < annealed ? round : round - annealed;
   tempo.gain = std::pow(1.0 + since, -0.6);
-  tempo.bridges = every(6);
+  tempo.screened = !every(6);
   if (round >= annealed && since % 8 == 0) tempo.site_gain = 0.5;
   if (round < annealed) tempo.anneal = std::pow(schedule.coldest, 1 - static_cast<double>(round) / annealed);
   return tempo;
