@@ -3,6 +3,7 @@
 #include "../bind/state.hpp"
 #include "treedgp/latent/bridge.hpp"
 #include "treedgp/latent/scale.hpp"
+#include "treedgp/moves/grow.hpp"
 #include "treedgp/predict/classes.hpp"
 
 namespace treedgp::testing {
@@ -88,6 +89,17 @@ nb::tuple bridge(const Problem& problem, const nb::list& state, int which, bool 
   return nb::make_tuple(to_numpy(std::move(estimates), {draws}), to_numpy(std::move(latent), {draws, s.layers.size(), n}));
 }
 
+// What screens the bridge to the grown tree that `seed` proposes for tree `which`.
+double grow_screen(const Problem& problem, const nb::list& state, int which, std::uint64_t seed) {
+  Trees trees = StateIn(state, problem).restore(problem);
+  Workspace ws;
+  Random rng(seed, 0);
+  rng.start_round(0);
+  const auto next = propose_grow(trees.at(which), problem, ws, rng);
+  if (!next) throw std::invalid_argument("the tree cannot grow");
+  return log_screen(trees.at(which), *next, which, latents(trees), problem, ws);
+}
+
 // (draws, class but the base) log of the amplitude, in units of that at the start, after each scaling of all classes; and by
 // how much the leaves' fits to the latents differ in the end from new ones.
 nb::tuple scale_all(const Problem& problem, const nb::list& state, std::uint64_t seed, std::size_t draws) {
@@ -166,6 +178,7 @@ void bind_latent(nanobind::module_& m) {
   m.def("slide_latents", &slide, nb::arg("problem"), nb::arg("state"), nb::arg("turn"), nb::arg("seed"), nb::arg("draws"));
   m.def("learn_sites", &learn, nb::arg("problem"), nb::arg("state"), nb::arg("turn"), nb::arg("gain"));
   m.def("log_bridge", &bridge, nb::arg("problem"), nb::arg("state"), nb::arg("which"), nb::arg("rise"), nb::arg("seed"), nb::arg("draws"));
+  m.def("grow_screen", &grow_screen, nb::arg("problem"), nb::arg("state"), nb::arg("which"), nb::arg("seed"));
   m.def("scale_classes", &scale_all, nb::arg("problem"), nb::arg("state"), nb::arg("seed"), nb::arg("draws"));
   m.def("latent_precision", &latent_precision, nb::arg("problem"), nb::arg("state"), nb::arg("turn"), nb::arg("index") = 0);
   m.def("log_label", &log_label_of, nb::arg("problem"), nb::arg("state"), nb::arg("turn"), nb::arg("f"));

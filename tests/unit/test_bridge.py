@@ -133,6 +133,29 @@ def test_a_rise_knows_neither_the_latents_it_replaces_nor_learned_sites():
     np.testing.assert_array_equal(one[1], other[1])
 
 
+@pytest.mark.parametrize(("family", "n_classes"), [("ctgp", 2), ("otgp", 3)])
+def test_the_screen_knows_the_learned_sites_but_not_the_latents_it_replaces(family, n_classes):
+    """Else the way back would have another screen."""
+    rng = np.random.default_rng(1)
+    case = make_class_case(family, n_classes, "fixed")
+    n = len(case.model.x)
+    problem = core_problem(case, np.arange(n) % n_classes, "polya_gamma")
+    state = _core.start(problem, 1, 0, False)
+
+    def screens():
+        return np.array([_testing.grow_screen(problem, state, 0, seed) for seed in range(5)])
+
+    def change(name, values):
+        for layer in state:
+            layer[name] = values()
+        return screens()
+
+    learned = change("site", lambda: np.column_stack([rng.exponential(size=n), rng.normal(size=n)]))
+    assert (learned != 0).all()
+    np.testing.assert_array_equal(change("latent", lambda: rng.normal(size=(1, n))), learned)
+    assert (change("site", lambda: np.tile([1.0, 0.5], (n, 1))) != learned).all()
+
+
 @pytest.mark.parametrize(("n", "n_classes", "shared"), [(3, 2, False), (2, 3, True)])
 def test_another_integral_is_seen(n, n_classes, shared):
     """That of one label turned over."""
