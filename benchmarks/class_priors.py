@@ -25,18 +25,23 @@ from treedgp import CoefficientPrior, LengthscalePrior, NoisePrior, NuggetPrior,
 from treedgp.datasets import make_mixed_classes
 from treedgp.posterior.diagnostics import rhat
 
+
+def one_kind(shape: float, rate: float) -> LengthscalePrior:
+    return LengthscalePrior(weights=(1.0,), shapes=(shape,), rates=(rate,))
+
+
 RANGES = {  # d of exp(-r^2 / d), inputs scaled to [0, 1]
     "half G(1, 20), half G(10, 10)": LengthscalePrior(),
-    "G(1, 2)": LengthscalePrior(weights=(1.0,), shapes=(1.0,), rates=(2.0,)),
-    "G(2, 2)": LengthscalePrior(weights=(1.0,), shapes=(2.0,), rates=(2.0,)),
     "half G(1, 20), half G(2, 1)": LengthscalePrior(shapes=(1.0, 2.0), rates=(20.0, 1.0)),
+    **{f"G({shape:g}, {rate:g})": one_kind(shape, rate) for shape, rate in ((1, 1), (1, 2), (1, 4), (1.5, 2), (2, 2))},
 }
-PACKAGE, *OTHERS = RANGES
+PACKAGE, CHOSEN = "half G(1, 20), half G(10, 10)", "G(1, 2)"
 # Scale A of sigma ~ half-t with 5 degrees of freedom; rate of the nugget; law of ranges.
 SETTINGS = [
-    *((amplitude, 1000.0, PACKAGE) for amplitude in (3.0, 10.0, 30.0, 100.0)),
-    *((amplitude, 100.0, PACKAGE) for amplitude in (30.0, 100.0)),
-    *((amplitude, 1000.0, ranges) for amplitude in (30.0, 100.0) for ranges in OTHERS),
+    *((amplitude, 1000.0, PACKAGE) for amplitude in (3.0, 10.0)),
+    *((amplitude, 1000.0, ranges) for amplitude in (30.0, 100.0) for ranges in RANGES),
+    (300.0, 1000.0, CHOSEN),
+    *((100.0, nugget_rate, CHOSEN) for nugget_rate in (100.0, 10000.0)),
 ]
 NAMES = ["amplitude", "nugget rate", "ranges"]
 SPLITS = 3
