@@ -89,15 +89,16 @@ nb::tuple bridge(const Problem& problem, const nb::list& state, int which, bool 
   return nb::make_tuple(to_numpy(std::move(estimates), {draws}), to_numpy(std::move(latent), {draws, s.layers.size(), n}));
 }
 
-// What screens the bridge to the grown tree that `seed` proposes for tree `which`.
+// What is left of the ratio of the bridge to the grown tree that `seed` proposes for tree `which` once it was screened.
 double grow_screen(const Problem& problem, const nb::list& state, int which, std::uint64_t seed) {
   Trees trees = StateIn(state, problem).restore(problem);
   Workspace ws;
   Random rng(seed, 0);
   rng.start_round(0);
-  const auto next = propose_grow(trees.at(which), problem, ws, rng);
+  auto next = propose_grow(trees.at(which), problem, ws, rng);
   if (!next) throw std::invalid_argument("the tree cannot grow");
-  return log_screen(trees.at(which), *next, which, latents(trees), problem, ws);
+  passes_screen(trees.at(which), *next, which, latents(trees), problem, ws, rng);
+  return next->ratio.total(1);
 }
 
 // (draws, class but the base) log of the amplitude, in units of that at the start, after each scaling of all classes; and by

@@ -125,20 +125,26 @@ inline double log_screen(const State& s, const Proposal& next, int first, const 
   return sum;
 }
 
+// The first word on a move: that of the learned sites, which cost little. What it has counted, the ratio counts no more
+// (Christen & Fox 2005).
+template <class Rng>
+bool passes_screen(const State& s, Proposal& next, int first, const std::vector<const Layer*>& layers,
+                   const Problem& problem, Workspace& ws, Rng& rng) {
+  next.ratio.likelihood = screen_power * log_screen(s, next, first, layers, problem, ws);
+  const bool passes = accept(next.ratio, 1, rng);
+  next.ratio = {.likelihood = -next.ratio.likelihood};
+  return passes;
+}
+
 // Decides on a move of or in the tree whose first layer is that of class `first`. If it is made the state has its
-// latents too. Most moves are hopeless: if `screened`, the learned sites, which cost little, have the first word (Christen
-// & Fox 2005).
+// latents too. `screened`: most moves are hopeless, and a screen drops them.
 template <class Rng>
 bool cross_bridge(State& s, Proposal&& next, int first, const std::vector<const Layer*>& layers, const Problem& problem,
                   bool screened, Workspace& ws, Rng& rng) {
-  LogRatio& ratio = next.ratio;
-  if (!std::isfinite(ratio.total(1))) return false;  // density zero, for one where K does not factorise
-  double& likelihood = ratio.likelihood = 0;  // in place of that of the latents as they stand
-  if (screened) {
-    const double screen = likelihood = screen_power * log_screen(s, next, first, layers, problem, ws);
-    if (!accept(ratio, 1, rng)) return false;
-    ratio = {.likelihood = -screen};
-  }
+  double& likelihood = next.ratio.likelihood;
+  if (!std::isfinite(next.ratio.total(1))) return false;  // density zero, for one where K does not factorise
+  likelihood = 0;  // in place of that of the latents as they stand
+  if (screened && !passes_screen(s, next, first, layers, problem, ws, rng)) return false;
   const std::size_t count = s.layers.size();
   Trial rising(layers, first, count), falling(layers, first, count);
   Leaves leaves(count);
@@ -150,7 +156,7 @@ bool cross_bridge(State& s, Proposal&& next, int first, const std::vector<const 
     for (std::size_t l = 0; l < count; ++l) leaves[l] = &s.layers[l].leaves[i];
     likelihood -= log_bridge(leaves, first, problem, false, falling, ws, rng);
   }
-  if (!std::isfinite(likelihood) || !accept(ratio, 1, rng)) return false;
+  if (!std::isfinite(likelihood) || !accept(next.ratio, 1, rng)) return false;
   commit(s, std::move(next));
   for (std::size_t l = 0; l < count; ++l) {
     s.layers[l].response = std::move(rising.own[l].response);
