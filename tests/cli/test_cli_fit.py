@@ -121,6 +121,19 @@ def test_a_byte_order_mark_is_no_part_of_a_name(folder, fit):
     assert fit("excel.csv", "--target", "y").exit_code == 0
 
 
+def test_blank_lines_above_the_names_are_skipped(folder, fit):
+    (folder / "blank.csv").write_text("\n  \n\n" + (folder / "wave.csv").read_text())
+    assert fit("blank.csv", "--target", "y").exit_code == 0
+
+
+def test_one_is_no_plural(folder, run):
+    wave().assign(kind="red").to_csv("red.csv", index=False)
+    said = run("fit", "red.csv", "--target", "y", "--draws", 1, "--tune", 0, "--chains", 1).stdout
+    assert all(words in said for words in ("kind (1 level)", "1 chain of 1 round, 1 draw each", "1 chain, 1 draw each"))
+    wave().iloc[:1].to_csv("one.csv", index=False)
+    assert "Wrote 1 row of" in run("predict", "model.npz", "one.csv", "-o", "out.csv").stdout
+
+
 def test_a_target_of_text_is_classified(folder, fit, run):
     result = fit("wave.csv", "--target", "kind")
     assert result.exit_code == 0

@@ -2,6 +2,8 @@
 
 import errno
 import os
+import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -41,12 +43,17 @@ FIT = {
     "text in a numeric column": (
         lambda: table(x=NUMBERS_AND_A_SLIP),
         ["--target", "y"],
-        ["'x'", "59 numbers and 1 texts", "'n.b.' in data row 3", "--categorical x or --ignore x"],
+        ["'x'", "59 numbers and 1 text, such as 'n.b.' in data row 3", "--categorical x or --ignore x"],
     ),
     "text and missing numbers in a numeric column": (
         lambda: table(x=["NA"] * 40 + NUMBERS_AND_A_SLIP[:20]),
         ["--target", "y"],
-        ["'x'", "19 numbers and 1 texts", "'n.b.' in data row 43"],
+        ["'x'", "19 numbers and 1 text, such as 'n.b.' in data row 43"],
+    ),
+    "integers beyond 64 bits": (
+        lambda: table(size=[10**25 + i for i in range(60)]),
+        ["--target", "y"],
+        ["'size'", "at most 64 bits", "Use text"],
     ),
     "decimal commas": (
         lambda: text("x;y\nNA;1\n" + "".join(f"{i},5;{i}\n" for i in range(30))),
@@ -106,6 +113,11 @@ FIT = {
         ["--target", "y"],
         ["2 values", "one name for each column"],
     ),
+    "a comment above the names": (
+        lambda: text("# made by hand\nx,y\n1,2\n"),
+        ["--target", "y"],
+        ["1 value, one for each column name", "some have more. Put", "remove comments above the names"],
+    ),
     "not text at all": (lambda: text(b"PK\x03\x04\xff\xfe\x80"), ["--target", "y"], ["not text in UTF-8", "exported"]),
     "infinite numbers": (
         lambda: table(x=np.where(np.arange(60) == 5, np.inf, 1.0)),
@@ -129,8 +141,10 @@ FIT = {
     "a folder as output": (
         lambda: (table(), Path("d").mkdir()),
         ["--target", "y", "-o", "d"],
-        ["folder d", "file name"],
+        ["folder 'd'", "file name"],
     ),
+    "the data as output": (table, ["--target", "y", "-o", "./bad.csv"], ["output is the input", "another path"]),
+    "the data as checkpoint": (table, ["--target", "y", "--checkpoint", "bad.csv"], ["output is the input"]),
     "a checkpoint of other data": (
         lambda: (table(y=np.arange(60.0)), Path("run.npz").write_bytes(Path("other.npz").read_bytes())),
         ["--target", "y", "--checkpoint", "run.npz"],
@@ -153,6 +167,7 @@ def check(result, words, code=2):
     message = said(result)
     assert result.exit_code == code, message
     assert "Traceback" not in result.output
+    assert not re.search(r"\w\.\.\s", message), message
     for word in words:
         assert any(option in message for option in word.split("|")), (word, message)
 
@@ -173,6 +188,7 @@ def test_a_mistaken_fit_is_explained(folder, run, model_file, mistake):
         ("nowhere.csv", ["there is no nowhere.csv", "Check the path"]),
         ("sheet.xlsx", [".csv, .tsv or .parquet", "'sheet.xlsx'", "Export"]),
         ("folder.csv", ["Expected a file of data", "folder"]),
+        (".", ["Expected a file of data", "folder '.'"]),
         ("bad.parquet", ["bad.parquet is not a Parquet file", "Write it again"]),
     ],
 )
@@ -206,6 +222,7 @@ PREDICT = {
     "model and data swapped": (table, ["bad.csv", "{model}"], ["bad.csv cannot be read", "Expected a file written by"]),
     "a level in percent": (table, ["{model}", "bad.csv", "--level", "90"], ["level must be", "got 90", "0.9 for 90%"]),
     "an unknown output": (table, ["{model}", "bad.csv", "-o", "out.xlsx"], [".csv, .tsv or .parquet", "out.xlsx"]),
+    "the new rows as output": (table, ["{model}", "bad.csv", "-o", "bad.csv"], ["output is the input", "another path"]),
     "a damaged model": (
         lambda: (table(), text(b"\0" * 99, "half.npz")),
         ["half.npz", "bad.csv"],
@@ -233,6 +250,29 @@ def test_a_changed_model_is_not_believed(folder, run, model_file, share):
 def test_other_commands_explain_a_wrong_file_too(folder, run, name):
     check(run(name, "wave.csv"), ["wave.csv cannot be read", "Expected a file written by"])
     check(run(name, "none.npz"), ["none.npz"])
+
+
+def test_the_report_does_not_replace_its_model(folder, run, model_file):
+    shutil.copy(model_file, "m.npz")
+    check(run("report", "m.npz", "-o", "m.npz"), ["m.npz: the output is the input", "another path"])
+
+
+@pytest.mark.parametrize(
+    ("odd", "target", "words"),
+    [
+        ([[i] for i in range(60)], "y", ["'odd': expected levels", "in row 0"]),
+        (pd.date_range("2020-01-01", periods=60), "y", ["dates or times in column 'odd'", "Turn a date"]),
+        ([[i] for i in range(60)], "odd", ["Expected numbers or classes in the target 'odd'", "Give another"]),
+    ],
+    ids=["lists", "dates", "lists as target"],
+)
+def test_a_column_of_another_type_is_explained_before_anything_is_said_of_it(folder, fit, odd, target, words):
+    pytest.importorskip("pyarrow")
+    wave().assign(odd=odd).to_parquet("odd.parquet")
+    result = fit("odd.parquet", "--target", target)
+    check(result, words)
+    assert result.stdout == ""
+    assert "Warning" not in said(result)
 
 
 def test_a_column_of_names_is_a_warning(folder, fit):

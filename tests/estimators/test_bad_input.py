@@ -103,7 +103,7 @@ BAD_FIT = {
     "no y": (X, None, "requires y"),
     "text in X": (np.full((40, 2), "a"), Y, "could not convert string"),
     "text in y": (X, np.full(40, "a"), "could not convert string|dtype"),
-    "complex X": (X + 1j, Y, "Complex data"),
+    "complex X": (X + 1j, Y, r"^Complex data not supported\. Give"),
     "a range of y that overflows": (X, np.where(np.arange(40) < 20, -1.7e308, 1.7e308), "range of y.*Rescale"),
     "a range of X that overflows": (WIDE, Y, "range of column.*Rescale"),
 }

@@ -76,11 +76,18 @@ def test_labels_keep_their_type(kind):
     prediction = fitted.predict(X)
     assert prediction.dtype == fitted.classes_.dtype
     assert set(prediction.tolist()) == set(classes)
-    assert fitted.score(X, np.array(classes)[HALF]) >= 0.9
+    assert fitted.score(X, y) >= 0.9
     assert fitted.posterior_.map_trees(target=classes[0])
     labels = labels_from_json(labels_to_json(fitted.classes_))
     assert labels.dtype == fitted.classes_.dtype
     assert labels.tolist() == classes
+
+
+def test_the_score_weighs_rows_and_takes_one_class():
+    fitted, wrong = model().fit(X, HALF), np.arange(30) < 10
+    found = fitted.predict(X).astype(object)
+    assert fitted.score(X, np.where(wrong, 1 - found, found), np.where(wrong, 4, 1)) == pytest.approx(20 / 60)
+    assert fitted.score(X[:1], found[:1]) == 1
 
 
 @pytest.mark.skipif(not hasattr(np.dtypes, "StringDType"), reason="NumPy 1 has no StringDType")

@@ -49,12 +49,32 @@ FIT = {
     "y of another length": (
         lambda: model().fit(X, Y[:-1]),
         DataError,
-        r"\[40, 39\] Give one value of y for each row of X",
+        r"\[40, 39\]\. Give one value of y for each row of X",
     ),
     "one axis": (
         lambda: model().fit(X["width"].to_numpy(), Y),
         DataError,
-        r"(?s)Expected 2D array, got 1D.*Give a data frame",
+        r"Expected 2D array, got 1D array instead\. Reshape.*Give a data frame",
+    ),
+    "complex numbers": (
+        lambda: model().fit(X[["width"]].to_numpy() + 1j, Y),
+        DataError,
+        r"^Complex data not supported\. Give a data frame",
+    ),
+    "a masked array": (
+        lambda: model().fit(np.ma.masked_array(np.ones((N, 2)), np.arange(2 * N).reshape(N, 2) == 7), Y),
+        DataError,
+        r"X has masked values in row 3, counted from 0.*Fill them in",
+    ),
+    "names of two types": (
+        lambda: model().fit(X.set_axis([0, "weight", "kind"], axis=1), Y),
+        DataError,
+        r"string names.*Give all columns names of one type\.$",
+    ),
+    "integers beyond 64 bits": (
+        lambda: model().fit(X.assign(weight=pd.Series([10**25 + i for i in range(N)], dtype=object)), Y),
+        DataError,
+        r"'weight': expected integer levels of at most 64 bits, got larger ones\. Use text",
     ),
     "misspelled column": (
         lambda: model(categorical_features=["knd"]).fit(X, Y),
@@ -74,7 +94,7 @@ FIT = {
     "text among the numbers of an array": (
         lambda: model().fit(X.to_numpy(), Y),
         DataError,
-        r"Expected an array of numbers, got text.*data frame",
+        r"Expected an array of numbers, got text.*data frame.*set_output",
     ),
     "text in a column declared numeric": (
         lambda: model(categorical_features=None).fit(X, Y),
@@ -150,7 +170,9 @@ def test_a_mistaken_fit_is_explained(mistake):
         (lambda: TreePrior(beta=-1), "beta must be >= 0, got -1"),
         (lambda: TreePrior(min_leaf=0), "min_leaf must be None or an integer >= 1, got 0"),
         (lambda: NuggetPrior(shapes=(1.0, 2.0)), "same length, got"),
-        (lambda: LengthscalePrior(fixed=0), "fixed must be > 0, got 0"),
+        (lambda: NuggetPrior(fixed=[1, 2]), r"fixed must be one number >= 0, got \[1, 2\]"),
+        (lambda: LengthscalePrior(fixed=0), "fixed must be one number > 0, got 0"),
+        (lambda: LengthscalePrior(fixed=-1), "fixed must be one number > 0, got -1"),
         (lambda: NoisePrior(a=-1), "must be positive, got -1"),
         (lambda: CoefficientPrior(kind="ridge"), "kind must be one of hierarchical, flat, fixed, got 'ridge'"),
         (lambda: LimitingPrior(theta1=0.5, theta2=0.6), r"theta1 \+ theta2 < 1, got"),
@@ -169,7 +191,16 @@ def fitted():
 
 PREDICT = {
     "before the fit": (lambda m: model().predict(X), NotFittedError, "not fitted"),
-    "a missing column": (lambda m: m.predict(X[["width", "kind"]]), ValueError, r"(?s)missing.*weight"),
+    "a missing column": (
+        lambda m: m.predict(X[["width", "kind"]]),
+        ValueError,
+        r"missing:\n- weight\nSelect the training columns",
+    ),
+    "a masked array": (
+        lambda m: m.predict(np.ma.masked_array(X.to_numpy(), np.arange(3 * N).reshape(N, 3) == 9)),
+        DataError,
+        "X has masked values in row 3",
+    ),
     "another order": (lambda m: m.predict(X[["kind", "width", "weight"]]), ValueError, r"order"),
     "an extra column": (lambda m: m.predict(X.assign(y=Y)), ValueError, r"(?s)unseen.*y"),
     "a missing number": (
@@ -230,8 +261,18 @@ def test_a_file_of_another_kind_is_explained(tmp_path, fitted):
         treedgp.load(tmp_path / "other.npz")
     with pytest.raises(FileNotFoundError, match=r"none\.npz"):
         treedgp.load(tmp_path / "none.npz")
-    with pytest.raises(FileNotFoundError, match=r"No such folder.*make it first"):
-        fitted.save(tmp_path / "none" / "model.npz")
+
+
+@pytest.mark.parametrize(
+    "write",
+    [lambda m, to: m.save(to), lambda m, to: m.report(to), lambda m, to: model(draws=10**6).fit(X, Y, checkpoint=to)],
+    ids=["save", "report", "checkpoint"],
+)
+def test_a_folder_to_write_to_is_explained(tmp_path, fitted, write):
+    with pytest.raises(ConfigError, match=r"Expected the name of a file to write, got the folder.*Add a file name"):
+        write(fitted, tmp_path)
+    with pytest.raises(ConfigError, match=r"folder that exists, got.*there is no folder .*none\. Make it first"):
+        write(fitted, tmp_path / "none" / "model.npz")
 
 
 @pytest.mark.parametrize("damage", ["cut", "flip"])
@@ -274,6 +315,39 @@ def test_mixtures_that_were_meant_are_no_warning(data, settings):
         warnings.simplefilter("always")
         model(**settings).fit(data, Y)
     assert not [w for w in caught if "mixes" in str(w.message)]
+
+
+IDS = 2**60 + np.arange(N)  # a few floats
+
+
+@pytest.mark.parametrize(
+    ("data", "settings", "name"),
+    [
+        (X.assign(weight=IDS), {}, "weight"),
+        (np.column_stack([IDS, IDS % 7]), {}, "x0"),
+        (np.column_stack([IDS, IDS % 7]), {"categorical_features": [0]}, "x0"),
+    ],
+    ids=["frame", "array", "categories of an array"],
+)
+def test_integers_that_are_the_same_float_are_a_warning_at_the_users_line(data, settings, name):
+    with pytest.warns(UserWarning, match=f"'{name}' has different integers that are equal.*Subtract") as caught:
+        model(**settings).fit(data, Y)
+    assert [w.filename for w in caught if "integers" in str(w.message)] == [__file__]
+
+
+@pytest.mark.parametrize(
+    ("data", "settings"),
+    [
+        (X.assign(weight=IDS), {"categorical_features": ["weight", "kind"]}),  # levels keep every digit
+        (X.assign(weight=2.0**60 * X["weight"]), {}),
+        (X.assign(weight=2**60 * np.arange(N)), {}),
+    ],
+)
+def test_large_numbers_that_stay_apart_are_no_warning(data, settings):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model(**settings).fit(data, Y)
+    assert not [w for w in caught if "integers" in str(w.message)]
 
 
 def test_more_rows_than_memory_holds_are_refused_before_any_work(monkeypatch):

@@ -17,6 +17,7 @@ from hypothesis.extra import numpy as hnp
 import treedgp
 from treedgp import (
     CoefficientPrior,
+    ConfigError,
     FormatError,
     LengthscalePrior,
     LimitingPrior,
@@ -222,7 +223,7 @@ def test_permissions_and_links_are_kept(path):
 
 
 def test_a_folder_that_does_not_exist_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match="nowhere"):
+    with pytest.raises(ConfigError, match="nowhere"):
         io.write(tmp_path / "nowhere" / "model.npz", {}, {})
 
 

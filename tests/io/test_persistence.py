@@ -206,7 +206,7 @@ def test_checkpoints_of_other_columns_or_seeds_are_told_apart(tmp_path):
 def test_a_checkpoint_that_cannot_be_written_is_known_before_sampling(tmp_path):
     X, y = frame()
     estimator = model().fit(X, y).set_params(draws=10**6)
-    with pytest.raises(OSError, match="folder"):
+    with pytest.raises(ConfigError, match="folder"):
         estimator.fit(X, y, checkpoint=tmp_path / "nowhere" / "run.npz")
     estimator.predict(X)  # the first fit is still there
 

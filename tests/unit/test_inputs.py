@@ -277,6 +277,8 @@ def test_a_missing_nullable_integer_is_a_missing_number():
     ("trained", "came", "words"),
     [
         ([1.0, 2.0], ["u", "v"], "numeric in training: expected numbers, got dtype.*'u'"),
+        ([1.0, 2.0], ["0.5", "hello"], "numeric in training: expected numbers, got dtype.*'hello'"),
+        ([1.0, 2.0], ["0.5", "1.5"], "numeric in training: expected numbers, got dtype.*'0.5'"),
         ([1.0, 2.0], pd.to_datetime(["2020-01-01", "2020-01-02"]), "expected numbers, got dtype datetime"),
         (["u", "v"], [1.0, 2.0], "text in training: expected the same, got numbers"),
         (["u", "v"], [True, False], "text in training.*got bool"),
@@ -334,7 +336,12 @@ def test_pyarrow_backed_columns():
 # --- JSON ---
 
 cells = st.one_of(
-    st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(), st.sampled_from(["1", 1, 1.0, True])
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**63), 2**64 - 1),
+    st.floats(allow_nan=False),
+    st.text(),
+    st.sampled_from(["1", 1, 1.0, True]),
 )
 
 

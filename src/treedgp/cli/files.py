@@ -13,7 +13,9 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
+from treedgp.cli.show import counted
 from treedgp.errors import DataError, TreedGPError
+from treedgp.posterior import io
 
 SEPARATED, PARQUET = (".csv", ".tsv"), (".parquet", ".pq")
 NO_NAME = "Unnamed: 0"  # what pandas calls a first column without a name
@@ -27,14 +29,15 @@ def read_table(path: Path, text: Collection[str] | None = None) -> pd.DataFrame:
 
     None: those in which some cell is neither a number nor true or false, nor in NO_NUMBER.
     """
-    suffix = _suffix(path)
     if path.is_dir():
-        raise DataError(f"Expected a file of data, got the folder {path}. Give the path of a file in it.")
+        raise DataError(f"Expected a file of data, got the folder {str(path)!r}. Give the path of a file in it.")
+    suffix = _suffix(path)
     if not path.exists():
         raise DataError(f"Expected a file of data, but there is no {path}. Check the path; here is {os.getcwd()}.")
     frame = _read_parquet(path) if suffix in PARQUET else _read_separated(path, suffix, text)
     if frame.empty:
-        raise DataError(f"{path} has {len(frame)} rows and {frame.shape[1]} columns: expected data. Is the file whole?")
+        size = f"{counted(len(frame), 'row')} and {counted(frame.shape[1], 'column')}"
+        raise DataError(f"{path} has {size}: expected data. Is the file whole?")
     return frame
 
 
@@ -47,17 +50,15 @@ def write_table(frame: pd.DataFrame, path: Path) -> None:
         frame.to_csv(path, index=False, sep="\t" if suffix == ".tsv" else ",")
 
 
-def check_output(path: Path, table: bool = False) -> None:
+def check_output(path: Path, *inputs: Path, table: bool = False) -> None:
     """A path that cannot be written is better known before the work than after it."""
+    target = io.check_path(path)
     if table:
         _suffix(path)
-    folder = path.resolve().parent
-    if path.is_dir():
-        raise DataError(f"Expected the name of a file to write, got the folder {path}. Add a file name.")
-    if not folder.is_dir():
-        raise DataError(f"Cannot write {path}: there is no folder {folder}. Make it first, or give another path.")
-    if not os.access(path if path.exists() else folder, os.W_OK):
+    if not os.access(target if target.exists() else target.parent, os.W_OK):
         raise DataError(f"Cannot write {path}: permission denied. Give another path.")
+    if any(target.exists() and each.exists() and target.samefile(each) for each in inputs):
+        raise DataError(f"Cannot write {path}: the output is the input. Give another path.")
 
 
 def _suffix(path: Path) -> str:
@@ -85,14 +86,15 @@ def _read_parquet(path: Path) -> pd.DataFrame:
         try:
             frame = pd.read_parquet(path)
         except (OSError, ValueError) as error:
-            raise DataError(f"{path} is not a Parquet file, or is damaged: {error}. Write it again.") from error
+            reason = str(error).rstrip(".")
+            raise DataError(f"{path} is not a Parquet file, or is damaged: {reason}. Write it again.") from error
     return frame.set_axis([str(name) for name in frame.columns], axis=1)
 
 
 def _read_separated(path: Path, suffix: str, text: Collection[str] | None) -> pd.DataFrame:
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
-            first = file.readline()
+            first = next((line for line in file if line.strip(" \r\n")), "")
         separator = "\t" if suffix == ".tsv" else max(",;\t", key=first.count)
         names = next(csv.reader([first], delimiter=separator), [])
         _check_names(path, names)
@@ -107,10 +109,13 @@ def _read_separated(path: Path, suffix: str, text: Collection[str] | None) -> pd
             f"{path} is not text in UTF-8 (byte {error.start}). Save it as CSV UTF-8; a spreadsheet has to be exported."
         ) from error
     except (pd.errors.ParserError, pd.errors.ParserWarning, csv.Error) as error:
-        reason = str(error).strip().removeprefix("Error tokenizing data. C error: ")
+        reason = str(error).strip().removeprefix("Error tokenizing data. C error: ").rstrip(".")
+        if isinstance(error, pd.errors.ParserWarning):  # "Length of header ..."
+            reason = "some have more"
         raise DataError(
-            f"{path} does not have {len(names)} values, one for each column name, in every line: {reason}. "
-            "Put text that contains the separator into double quotes, and keep one name for each column."
+            f"{path} does not have {counted(len(names), 'value')}, one for each column name, in every line: {reason}. "
+            "Put text that contains the separator into double quotes, keep one name for each column, and remove "
+            "comments above the names."
         ) from error
     return _without_row_numbers(path, frame)
 

@@ -53,7 +53,7 @@ def fit(
     Ctrl-C saves what was drawn.
     """
     for path in filter(None, (output, checkpoint)):
-        check_output(path)
+        check_output(path, data)
     table = make_table(read_table(data), target, ignore or [], categorical or [], drop_missing)
     choice = _chosen_task(table.y, task, preset)
     check_target(table.y, choice)
@@ -105,17 +105,17 @@ def _fit_or_keep(model: Any, table: Table, checkpoint: Path | None) -> bool:
 def _introduce(data: Path, table: Table, choice: Choice, model: Any) -> None:
     console = show.results()
     dropped = f", {table.dropped} with missing values left out" if table.dropped else ""
-    console.print(f"Data:   {data}, {len(table.y)} rows{dropped}")
+    console.print(f"Data:   {data}, {show.counted(len(table.y), 'row')}{dropped}")
     if table.numeric:
         console.print(f"Inputs: {len(table.numeric)} numeric: {_listed(table.numeric)}")
     if table.categorical:
-        levels = [f"{name} ({table.X[name].nunique(dropna=False)} levels)" for name in table.categorical]
+        n_levels = [table.X[name].nunique(dropna=False) for name in table.categorical]
+        levels = [f"{name} ({show.counted(n, 'level')})" for name, n in zip(table.categorical, n_levels, strict=True)]
         console.print(f"Inputs: {len(levels)} categorical: {_listed(levels)}")
     console.print(f"Task:   {choice.task}, {choice.reason} (--task changes it)")
-    rounds = model.tune + model.draws * model.thin
-    console.print(
-        f"Run:    {model.chains} chains of {rounds} rounds, {model.draws} draws each, seed {model.random_state}"
-    )
+    rounds = show.counted(model.tune + model.draws * model.thin, "round")
+    length = f"{show.counted(model.chains, 'chain')} of {rounds}, {show.counted(model.draws, 'draw')} each"
+    console.print(f"Run:    {length}, seed {model.random_state}")
 
 
 def _listed(names: Any, most: int = 8) -> str:
@@ -130,9 +130,10 @@ def _conclude(model: Any, table: Table, choice: Choice, output: Path, interrupte
         return
     console, posterior = show.results(), model.posterior_
     chains, draws = posterior.n_leaves.shape
+    length = f"{show.counted(chains, 'chain')}, {show.counted(draws, 'draw')} each"
     if interrupted:
         console.print(f"Interrupted: {draws} of {model.draws} draws a chain were made.", style="bold yellow")
-    console.print(f"{chains} chains, {draws} draws each, in {posterior.timings['sampling']:.1f} s.\n")
+    console.print(f"{length}, in {posterior.timings['sampling']:.1f} s.\n")
     show.print_model(console, model)
     console.print(f"\nSaved {output}, with the training data in it. Next:")
     console.print(f"  treedgp predict {output} NEW.csv -o predictions.csv", soft_wrap=True)

@@ -31,7 +31,7 @@ def predict(
 ) -> None:
     """Predict new rows, in their order: mean, sd, lower and upper, or label and probabilities."""
     if output is not None:
-        check_output(output, table=True)
+        check_output(output, model_file, data, table=True)
     model = treedgp.load(model_file)
     if is_classifier(model) and level is not None:
         raise ConfigError(
@@ -53,7 +53,7 @@ def predict(
     if as_json:
         show.print_json({**about, "output": str(output)})
     else:
-        show.results().print(f"Wrote {len(table)} rows of {', '.join(table.columns[:6])} to {output}.")
+        show.results().print(f"Wrote {show.counted(len(table), 'row')} of {', '.join(table.columns[:6])} to {output}.")
 
 
 def _is_text(levels: Any) -> bool:
@@ -64,9 +64,10 @@ def _inputs(frame: pd.DataFrame, schema: Any) -> Any:
     """The training columns in their order; others are left out."""
     names = list(schema.names) if schema.is_frame else list(frame.columns)
     if len(names) != len(schema.names):
+        columns = show.counted(len(schema.names), "column")
         raise DataError(
-            f"The model was fitted to an array of {len(schema.names)} columns without names: expected a table of as "
-            f"many, in that order, got {len(names)}. Leave out the others."
+            f"The model was fitted to an array of {columns} without names: expected a table of as many, in that order, "
+            f"got {len(names)}. Leave out the others."
         )
     missing = [name for name in names if name not in frame.columns]
     if missing:

@@ -12,7 +12,10 @@ import pandas as pd
 from pandas.api import types
 
 from treedgp.cli.files import NO_NUMBER
+from treedgp.cli.show import counted
 from treedgp.errors import DataError
+from treedgp.estimators.frames import is_number
+from treedgp.estimators.inputs import InputSchema
 
 SHOWN = 10
 ID_SHARE = 0.5  # of rows: a text column with more levels than that is a name, not a category
@@ -51,11 +54,18 @@ def make_table(
     for name in inputs:
         if name not in categorical:
             _check_stray_text(frame[name])
+    InputSchema.learn(frame[inputs], chosen)  # refuses what fit would, before anything is said of it
+    nested = [cell for cell in frame[target] if not types.is_hashable(cell)]
+    if nested:
+        raise DataError(
+            f"Expected numbers or classes in the target {target!r}, got {type(nested[0]).__name__}. Give another "
+            "--target, or one value in each row."
+        )
     frame, dropped = _without_missing(frame, [target, *(name for name in inputs if name not in chosen)], drop_missing)
     if frame[target].nunique() < 2:
         raise DataError(
-            f"The target {target!r} is {frame[target].tolist()[0]!r} in each of {len(frame)} rows: expected at least "
-            "two values, or classes. Is it the right column, and the whole file?"
+            f"The target {target!r} is {frame[target].tolist()[0]!r} in each of {counted(len(frame), 'row')}: expected "
+            "at least two values, or classes. Is it the right column, and the whole file?"
         )
     for name in chosen:
         _warn_of_identifier(frame[name])
@@ -69,7 +79,7 @@ def check_column(option: str, name: str, names: Sequence[str]) -> None:
     close = same or get_close_matches(name, names)
     shown = ", ".join(map(repr, names[:SHOWN])) + (", ..." if len(names) > SHOWN else "")
     hint = f"Did you mean {' or '.join(map(repr, close))}?" if close else f"The columns are {shown}."
-    if all(_is_number(other) for other in names):
+    if all(is_number(other) for other in names):
         hint += " They look like data: the first line of the file must hold the names."
     raise DataError(f"{option}: expected the name of a column of the file, got {name!r}. {hint}")
 
@@ -78,30 +88,22 @@ def _is_numeric(column: pd.Series) -> bool:
     return types.is_numeric_dtype(column) and not types.is_bool_dtype(column)
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
 def _check_stray_text(column: pd.Series) -> None:
     if not (types.is_object_dtype(column) or types.is_string_dtype(column)):
         return
     present = column.dropna()
     present = present[[str(value) not in NO_NUMBER for value in present]]
-    is_number = np.array([_is_number(str(value)) for value in present])
-    comma = np.array([_is_number(str(value).replace(",", ".", 1)) for value in present])
-    if len(present) and comma.all() and not is_number.all():
+    numeric = np.array([is_number(value) for value in present])
+    comma = np.array([is_number(str(value).replace(",", ".", 1)) for value in present])
+    if len(present) and comma.all() and not numeric.all():
         raise DataError(
-            f"Column {column.name!r} has decimal commas, such as {present[~is_number].iloc[0]!r}: expected decimal "
+            f"Column {column.name!r} has decimal commas, such as {present[~numeric].iloc[0]!r}: expected decimal "
             f"points. Replace them, or add --categorical {column.name} if they are categories."
         )
-    if STRAY_SHARE <= is_number.mean() < 1 if len(present) else False:
-        strays = present[~is_number]
+    if STRAY_SHARE <= numeric.mean() < 1 if len(present) else False:
+        strays = present[~numeric]
         raise DataError(
-            f"Column {column.name!r} has {int(is_number.sum())} numbers and {len(strays)} texts, such as "
+            f"Column {column.name!r} has {int(numeric.sum())} numbers and {counted(len(strays), 'text')}, such as "
             f"{strays.iloc[0]!r} in data row {strays.index[0] + 1}: expected one or the other. Correct the file (leave "
             f"unknown numbers empty), or add --categorical {column.name} or --ignore {column.name}."
         )

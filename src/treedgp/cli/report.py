@@ -19,7 +19,7 @@ def report(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object instead of words.")] = False,
 ) -> None:
     """Write a page on the model: health, trees, partitions, traces. It needs no network."""
-    check_output(output)
+    check_output(output, model_file)
     write(treedgp.load(model_file), output)
     if as_json:
         show.print_json({"model": str(model_file), "report": str(output)})

@@ -22,6 +22,7 @@ from treedgp.estimators.settings import check_positive_integer, check_run_settin
 from treedgp.model.data import Floats, InputEncoder
 from treedgp.model.problem import Problem
 from treedgp.model.spec import ModelSpec, Schedule
+from treedgp.posterior import io
 from treedgp.posterior.health import warn_once
 from treedgp.sampling.progress import is_wanted
 
@@ -43,6 +44,8 @@ class TreedGPEstimator(DisplayMixin, ABC):
         """
         _refuse(unknown)
         self._check_settings()
+        if checkpoint is not None:
+            io.check_path(checkpoint)
         before = dict(self.__dict__)
         try:
             session = self._open(X, y, checkpoint)

@@ -12,7 +12,7 @@ from sklearn.base import ClassifierMixin
 from treedgp.errors import ConfigError
 from treedgp.estimators.base import TreedGPEstimator
 from treedgp.estimators.inputs import InputSchema, read_training
-from treedgp.estimators.labels import read_labels
+from treedgp.estimators.labels import plain_labels, read_labels
 from treedgp.estimators.session import Session
 from treedgp.estimators.settings import check_positive_integer
 from treedgp.model.data import Floats
@@ -66,7 +66,7 @@ class TreedGPClassifier(ClassifierMixin, TreedGPEstimator):  # type: ignore[misc
         A chain makes tune + draws * thin rounds and keeps `draws` states.
     n_jobs : int, optional
         Chains run side by side in threads; None is 1 unless joblib is configured otherwise.
-    random_state : int, RandomState or None
+    random_state : int, RandomState, Generator or None
         Fixes every draw, whatever n_jobs.
     progressbar : bool or "auto"
         "auto": in a terminal or notebook, for fits over two seconds.
@@ -133,6 +133,10 @@ class TreedGPClassifier(ClassifierMixin, TreedGPEstimator):  # type: ignore[misc
         """The most probable class of each row."""
         rows, predictor = self._ready(X)
         return np.asarray(self.classes_[predictor.shares(rows)[0].argmax(axis=1)])
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Share of the rows whose label is predicted; y is read as in fit."""
+        return float(super().score(X, plain_labels(y), sample_weight))
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """(row, class) posterior predictive probabilities: the softmax averaged over draws and over the law of the

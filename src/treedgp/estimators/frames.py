@@ -59,6 +59,25 @@ def level_of(value: Any) -> Level | None:
     return Level("str", str.__str__(value)) if isinstance(value, str) else None
 
 
+def is_number(cell: Any) -> bool:
+    """Whether it is one, or text that reads as one."""
+    try:
+        float(str(cell))
+    except ValueError:
+        return False
+    return True
+
+
+def refuse_masked(name: str, values: Any) -> None:
+    """What NumPy's mask hides would be used as if it were there."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        rows = np.unique(np.nonzero(np.atleast_1d(np.ma.getmaskarray(values)))[0])
+        raise DataError(
+            f"{name} has masked values in {rows_text(rows)}, counted from 0: expected none. Fill them in, or drop "
+            "these rows."
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class FrameColumn:
     """A column as it came, whatever the library: `dtype` is its own name for the type."""
@@ -102,6 +121,11 @@ class FrameColumn:
     def known_levels(self) -> tuple[Level, ...]:
         """The levels that occur, as declared or else sorted; a missing one last."""
         present = set(self.levels())
+        if any(isinstance(level.value, int) and not -(2**63) <= level.value < 2**64 for level in present):
+            raise DataError(
+                f"Column {self.name!r}: expected integer levels of at most 64 bits, got larger ones. Use text instead, "
+                f"X[{self.name!r}].astype(str), or leave the column out."
+            )
         declared = [level_of(category) for category in self.declared or ()]
         order = {level: at for at, level in enumerate(declared) if level is not None}
         return tuple(sorted(present, key=lambda level: (order.get(level, len(order)), level.order)))

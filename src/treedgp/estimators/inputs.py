@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -24,11 +25,13 @@ from treedgp.estimators.frames import (
     Level,
     columns_of,
     is_frame,
+    is_number,
     level_of,
     listed,
+    refuse_masked,
     rows_text,
 )
-from treedgp.estimators.slips import warn_of_mixtures
+from treedgp.estimators.slips import warn_of_lost_digits, warn_of_mixtures
 from treedgp.model.data import Floats
 
 FAMILIES = {"str": "text", "bool": "bool", "int": "numbers", "float": "numbers"}
@@ -242,11 +245,9 @@ def _described(columns: list[FrameColumn]) -> str:
 
 
 def _example(column: FrameColumn) -> str:
-    for cell in column.cells:
-        level = level_of(cell)
-        if level is None or level.sort == "str":
-            return f" with {cell!r}"
-    return ""
+    """A cell that is no number, if there is one not even as text."""
+    odd = [cell for cell in column.cells if (level := level_of(cell)) is None or level.sort == "str"]
+    return f" with {min(odd, key=is_number)!r}" if odd else ""
 
 
 def _frames_to_the_user() -> int:
@@ -280,11 +281,12 @@ def read_training(
     if y is None:
         with _typed_errors("Give y, one value for each row of X."):
             validate_data(estimator, X, None, skip_check_array=True)  # says that y is needed
-    X = _checked(estimator, X, reset=True, dtype=np.float64)
-    schema = InputSchema.learn(X, categorical_features)
+    rows = _checked(estimator, X, reset=True, dtype=np.float64)
+    schema = InputSchema.learn(rows, categorical_features)
     if isinstance(categorical_features, str):
-        warn_of_mixtures(X)
-    matrix = schema.read(X)
+        warn_of_mixtures(rows)
+    matrix = schema.read(rows)
+    warn_of_lost_digits(X, schema.categorical if schema.is_frame else ())
     with _typed_errors("Give one value of y for each row of X."):
         check_consistent_length(matrix, y)
     return schema, matrix, read_y(y)
@@ -301,13 +303,15 @@ def _checked(estimator: Any, X: Any, *, reset: bool, dtype: Any) -> Any:
     """A frame as it is, with names and number of columns checked; anything else as an array."""
     if is_frame(X):
         columns_of(X)  # duplicate names, before scikit-learn trips over them
-        with _typed_errors("Select the training columns, in their order: X[list of them]."):
+        in_training = "Select the training columns, in their order: X[list of them]."
+        with _typed_errors("Give all columns names of one type." if reset else in_training):
             validate_data(estimator, X, reset=reset, skip_check_array=True)
         if 0 in X.shape:
             raise DataError(f"X has shape {X.shape} while a minimum of 1 is required of rows and of columns.")
         return X
     if "polars" in sys.modules and isinstance(X, sys.modules["polars"].LazyFrame):
         raise DataError("Expected a data frame, got a LazyFrame of polars. Call its collect() first.")
+    refuse_masked("X", X)
     as_in_training = "" if reset else ", its columns as in training"
     with _typed_errors(f"Give a data frame or an array of numbers, a row an observation{as_in_training}."):
         try:
@@ -316,7 +320,8 @@ def _checked(estimator: Any, X: Any, *, reset: bool, dtype: Any) -> Any:
             if "could not convert string" not in str(error):
                 raise
             raise DataError(
-                f"Expected an array of numbers, got text: {error}. Text columns need a pandas or polars data frame."
+                f"Expected an array of numbers, got text: {error}. Text columns need a pandas or polars data frame; "
+                "a transformer gives one after .set_output(transform='pandas')."
             ) from error
 
 
@@ -329,4 +334,9 @@ def _typed_errors(advice: str) -> Iterator[None]:
         raise
     except (ValueError, TypeError) as error:
         kind = DataTypeError if isinstance(error, TypeError) else DataError
-        raise kind(f"{str(error).rstrip()} {advice}") from error
+        text = re.sub(r":?\n(array=|\[).*\n", ". ", str(error), flags=re.DOTALL).rstrip()  # without the array itself
+        if "\n- " in text:
+            text += "\n"
+        else:
+            text = text.rstrip(".") + ". "
+        raise kind(text + advice) from error

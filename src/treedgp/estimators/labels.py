@@ -18,13 +18,17 @@ KINDS = {"b": bool, "i": int, "u": int, "f": float, "U": str, "O": str}
 DTYPE = re.compile(r"[<>|](b1|[iu][1248]|f[248]|U\d{1,6}|O)")  # of labels; nothing that could claim much memory
 
 
-def read_labels(y: Any) -> tuple[NDArray[Any], Floats]:
-    """The classes in order, and for each row the index of its class."""
+def plain_labels(y: Any) -> NDArray[Any]:
+    """y as an array of one axis; objects as what they are."""
     values = one_column(y)
     if isinstance(y, list | tuple) and values.dtype.kind == "U" and not all(isinstance(v, str) for v in y):
         values = np.array([*y], dtype=object)  # NumPy turns a missing label or a number among texts into text
-    if values.dtype.kind in "OT":
-        values = _of_one_type(values)
+    return _of_one_type(values) if values.dtype.kind in "OT" else values
+
+
+def read_labels(y: Any) -> tuple[NDArray[Any], Floats]:
+    """The classes in order, and for each row the index of its class."""
+    values = plain_labels(y)
     if values.dtype.kind == "f":
         _check_whole(values)
     if not DTYPE.fullmatch(values.dtype.str):

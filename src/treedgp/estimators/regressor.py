@@ -58,7 +58,7 @@ class TreedGPRegressor(RegressorMixin, TreedGPEstimator):  # type: ignore[misc]
         A chain makes tune + draws * thin rounds and keeps `draws` states.
     n_jobs : int, optional
         Chains run side by side in threads; None is 1 unless joblib is configured otherwise.
-    random_state : int, RandomState or None
+    random_state : int, RandomState, Generator or None
         Fixes every draw, whatever n_jobs.
     progressbar : bool or "auto"
         "auto": in a terminal or notebook, for fits over two seconds.

@@ -9,17 +9,13 @@ from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
 from treedgp.errors import DataError
-from treedgp.estimators.frames import MISSING, READERS, level_of, rows_text
+from treedgp.estimators.frames import MISSING, READERS, level_of, refuse_masked, rows_text
 from treedgp.model.data import Floats
 
 
 def one_column(y: Any) -> NDArray[Any]:
     """y as an array of one axis; a column vector with scikit-learn's warning."""
-    if isinstance(y, np.ma.MaskedArray) and np.ma.is_masked(y):
-        raise DataError(
-            f"y has masked values in {rows_text(np.flatnonzero(np.ma.getmaskarray(y)))}, counted from 0: expected a "
-            "value for each row. Drop these rows."
-        )
+    refuse_masked("y", y)
     if type(y).__module__.partition(".")[0] in READERS:
         y = np.asarray(y.to_numpy())
     try:

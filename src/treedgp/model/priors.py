@@ -74,7 +74,8 @@ class GammaMixture:
     def __post_init__(self) -> None:
         name = type(self).__name__
         if self.fixed is not None:
-            _require(_is_number(self.fixed) and self.fixed >= 0, f"{name}: fixed must be >= 0, got {self.fixed!r}")
+            valid = _is_number(self.fixed) and self.fixed >= 0
+            _require(valid, f"{name}: fixed must be one number >= 0, got {self.fixed!r}")
             return
         mixture = (self.weights, self.shapes, self.rates)
         _require(
@@ -101,8 +102,9 @@ class LengthscalePrior(GammaMixture):
     rates: tuple[float, ...] = (20.0, 10.0)
 
     def __post_init__(self) -> None:
+        valid = self.fixed is None or _is_positive(self.fixed)
+        _require(valid, f"LengthscalePrior: fixed must be one number > 0, got {self.fixed!r}")
         super().__post_init__()
-        _require(self.fixed != 0, f"LengthscalePrior: fixed must be > 0, got {self.fixed!r}")
 
 
 @dataclass(frozen=True)

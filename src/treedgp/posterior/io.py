@@ -7,7 +7,6 @@ names the type, shape and SHA-256 of every other one; a file that differs from w
 from __future__ import annotations
 
 import contextlib
-import errno
 import hashlib
 import io
 import json
@@ -26,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import treedgp._core as _core
-from treedgp.errors import FormatError
+from treedgp.errors import ConfigError, FormatError
 from treedgp.posterior.draws import Arrays
 
 FORMAT = "treedgp"
@@ -47,11 +46,25 @@ MAX_AXES = 8
 MAX_NESTING = 20  # of meta
 
 
+def check_path(path: str | os.PathLike[str]) -> Path:
+    """The file to write, links followed. A folder is none, and none is made."""
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise ConfigError(f"Expected the name of a file to write, got the folder {str(path)!r}. Add a file name.")
+    if not target.parent.is_dir():
+        raise ConfigError(
+            f"Expected a path in a folder that exists, got {path}: there is no folder {target.parent}. Make it first, "
+            "or give another path."
+        )
+    return target
+
+
 def write(path: str | os.PathLike[str], meta: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
     """Replaces the file at `path` by one that holds `meta` (JSON types) and `arrays` (numbers).
 
     Whatever happens meanwhile, `path` holds the old file or the new one.
     """
+    target = check_path(path)
     taken = sorted(set(meta) & set(OWN_KEYS))
     _require(not taken, f"meta must leave the keys {', '.join(OWN_KEYS)} to the file, got {', '.join(taken)}")
     _require(len(arrays) <= MAX_ARRAYS, f"expected at most {MAX_ARRAYS} arrays, got {len(arrays)}")
@@ -61,9 +74,6 @@ def write(path: str | os.PathLike[str], meta: dict[str, Any], arrays: Mapping[st
     text = _encode({**meta, **_own_meta(stored)})
     _decode(text)  # what cannot be read back is not written
 
-    target = Path(os.path.realpath(path))
-    if not target.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "No such folder to write to; make it first", str(target.parent))
     temporary = target.with_name(f".treedgp-{secrets.token_hex(8)}.tmp")
     try:
         with open(temporary, "xb") as file:

@@ -10,8 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from treedgp.errors import ConfigError
 from treedgp.plot.fitted import Fitted
+from treedgp.posterior import io
 from treedgp.report import figures, words
 from treedgp.report.verdict import verdict
 
@@ -22,10 +22,8 @@ def write_report(model: Any, path: str | os.PathLike[str]) -> Path:
     Convergence verdict, data and model in words, importance, trees by height, partition and surfaces, traces,
     calibration, timings, code. Needs the extra `treedgp[report]`.
     """
-    target = Path(path)
-    if not target.parent.is_dir():  # better known before the pictures are drawn
-        raise ConfigError(f"report: expected a path in a folder that exists, got {str(path)!r}. Make the folder first.")
-    page = render(Fitted.of(model))
+    io.check_path(path)  # better known before the pictures are drawn
+    page, target = render(Fitted.of(model)), Path(path)
     target.write_text(page, encoding="utf-8")
     return target
 
