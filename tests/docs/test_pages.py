@@ -11,6 +11,7 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from treedgp import design, plot
 from treedgp.cli import app
 
 ROOT = Path(__file__).parents[2]
@@ -100,6 +101,12 @@ def test_every_page_is_in_the_navigation():
         if line and not line.startswith(":")
     }
     assert entries | {"index"} == {name_of(page) for page in PAGES}
+
+
+@pytest.mark.parametrize("module", [plot, design], ids=lambda module: module.__name__)
+def test_pages_name_every_picture_and_design_and_no_other(module):
+    text = "".join(page.read_text() for page in PAGES)
+    assert set(re.findall(rf"\b{module.__name__.split('.')[1]}\.([a-z_]+)\(", text)) == set(module.__all__)
 
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=lambda page: page.stem)

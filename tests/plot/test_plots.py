@@ -8,12 +8,16 @@ import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
 
-from treedgp import ConfigError, TreedGPClassifier, TreedGPRegressor, datasets, plot
+from treedgp import ConfigError, DataError, TreedGPClassifier, TreedGPRegressor, datasets, plot
 from treedgp.plot.calibrations import binned
 from treedgp.plot.fitted import Fitted
 from treedgp.plot.regions import leaf_of_rows
+from treedgp.plot.style import COLOURS, shorten
 
 pytestmark = pytest.mark.filterwarnings("ignore::treedgp.ConvergenceWarning")
 SETTINGS = {"draws": 60, "tune": 100, "chains": 2, "random_state": 0}
@@ -79,7 +83,7 @@ def test_draws_on_new_axes_and_on_those_given(model, name):
     function = getattr(plot, name)
     ax = function(model)
     assert isinstance(ax, Axes)
-    ax.figure.canvas.draw()
+    ax.figure.draw_without_rendering()
     own = Figure().add_subplot()
     assert function(model, own) is own
     assert own.has_data() or own.texts
@@ -89,6 +93,15 @@ def test_draws_on_new_axes_and_on_those_given(model, name):
 def test_needs_a_fit(name):
     with pytest.raises(NotFittedError):
         getattr(plot, name)(TreedGPRegressor())
+
+
+@pytest.mark.parametrize("name", plot.__all__)
+def test_needs_an_estimator_of_this_package(plane, name):
+    expected = "Expected a fitted TreedGPRegressor or TreedGPClassifier, got "
+    with pytest.raises(ConfigError, match=rf"{expected}Pipeline: pass its last step, pipeline\[-1\]\."):
+        getattr(plot, name)(make_pipeline(plane))
+    with pytest.raises(ConfigError, match=f"{expected}LinearRegression."):
+        getattr(plot, name)(LinearRegression())
 
 
 def test_pyplot_and_settings_of_matplotlib_are_left_alone(plane):
@@ -101,7 +114,7 @@ def test_pyplot_and_settings_of_matplotlib_are_left_alone(plane):
 
     before = settings()
     for name in ("tree", "partition", "surface", "slice", "trace", "calibration"):
-        getattr(plot, name)(plane).figure.canvas.draw()
+        getattr(plot, name)(plane).figure.draw_without_rendering()
     assert settings() == before
     code = (
         "import sys, warnings; warnings.simplefilter('ignore')\n"
@@ -109,7 +122,7 @@ def test_pyplot_and_settings_of_matplotlib_are_left_alone(plane):
         "assert 'matplotlib' not in sys.modules\n"
         "X = np.arange(30.0)[:, None]\n"
         "m = treedgp.TreedGPRegressor(leaf='constant', draws=20, tune=20, chains=1).fit(X, X[:, 0])\n"
-        "treedgp.plot.slice(m).figure.canvas.draw()\n"
+        "treedgp.plot.slice(m).figure.draw_without_rendering()\n"
         "assert 'matplotlib.pyplot' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -149,8 +162,20 @@ def test_typical_rows_hold_medians_commonest_levels_and_what_is_given(mixed):
         fitted.typical({"colour": "blue"})
     with pytest.raises(ConfigError, match="number for 'age'"):
         fitted.typical({"age": "old"})
-    with pytest.raises(ConfigError, match="Did you mean 'colour'"):
+    with pytest.raises(ConfigError, match=r"at: expected names .* Did you mean 'colour'"):
         fitted.typical({"color": "red"})
+
+
+def test_a_wrong_column_is_told_with_its_argument(plane):
+    for name, argument in (("slice", "column"), ("partition", "columns"), ("surface", "columns")):
+        with pytest.raises(ConfigError, match=f"^{argument}: expected names"):
+            getattr(plot, name)(plane, **{argument: "q" if argument == "column" else ["q", "x1"]})
+
+
+def test_long_names_keep_both_ends():
+    assert shorten("leaf_area_in_week_1", 12) == "leaf_a…eek_1"
+    assert shorten("leaf_area_in_week_12", 19) == "leaf_area…n_week_12"
+    assert shorten("x" * 12, 12) == "x" * 12
 
 
 # --- trees and partitions ---
@@ -181,6 +206,18 @@ def test_a_leaf_of_a_classifier_has_a_bar_of_its_classes(classes):
     widths = [bar.get_width() for bar in ax.patches[:3]]
     assert widths == pytest.approx(0.8 * shares)
     assert [text.get_text() for text in ax.get_legend().get_texts()] == list(classes.classes_)
+
+
+@pytest.mark.parametrize("name", ["tree", "partition"])
+def test_a_tree_of_one_class_is_titled_and_the_legend_above(classes, steps, plane, name):
+    function = getattr(plot, name)
+    assert function(classes).get_title(loc="left") == "tree of class survives"
+    ax = function(classes, target="thrives")
+    assert ax.get_title(loc="left") == "tree of class thrives"
+    ax.figure.draw_without_rendering()
+    (title,) = ax.findobj(lambda artist: isinstance(artist, Text) and artist.get_text() == "tree of class thrives")
+    assert title.get_window_extent().y1 < ax.get_legend().get_window_extent().y0
+    assert [function(model).get_title(loc="left") for model in (steps, plane)] == ["", ""]
 
 
 def test_partition_of_a_line_is_cut_at_the_thresholds(line):
@@ -288,7 +325,7 @@ def test_pictures_of_two_classes_show_the_predictions(options):
     expected = model.predict_proba(np.array([low, high]))[:, 0]
     assert [share[0, 0], share[-1, -1]] == pytest.approx(expected)
     for draw in (plot.partition, plot.tree, plot.slice, plot.calibration, plot.split_frequencies):
-        draw(model).figure.canvas.draw()
+        draw(model).figure.draw_without_rendering()
     if options.get("leaf") == "constant":
         with pytest.raises(ConfigError, match="got leaf='constant', which has none"):
             plot.latent(model)
@@ -311,6 +348,17 @@ def test_trace_has_a_line_for_each_chain(plane, quantity):
         plot.trace(plane, quantity="sigma")
 
 
+def test_a_trace_of_integers_stands_at_integers(plane):
+    short = TreedGPRegressor(leaf="constant", **SETTINGS).fit(np.arange(8.0)[:, None], np.arange(8))  # too few to split
+    for model in (plane, short):
+        ax, values = plot.trace(model, quantity="n_leaves"), model.posterior_.n_leaves
+        low, high = ax.get_ylim()
+        assert low <= values.min() - 0.5 < values.max() + 0.5 <= high
+        shown = [tick for tick in ax.get_yticks() if low <= tick <= high]
+        assert shown
+        assert all(tick == round(tick) for tick in shown)
+
+
 def test_traces_of_classes_are_watched_by_class(classes):
     for quantity in ("n_leaves[survives]", "p(probe 1, thrives)"):
         shown = plot.trace(classes, quantity=quantity).lines[1].get_ydata()
@@ -323,6 +371,13 @@ def test_split_frequencies_are_those_of_the_posterior_in_falling_order(mixed):
     names = [text.get_text() for text in ax.get_yticklabels()]
     assert widths == sorted(widths, reverse=True)
     assert dict(zip(names, widths, strict=True)) == pytest.approx(mixed.posterior_.split_frequencies().to_dict())
+
+
+def test_split_frequencies_say_how_many_columns_are_not_shown(mixed, monkeypatch):
+    assert plot.split_frequencies(mixed).get_xlabel() == "share of draws that split on it"
+    for shown, more in ((2, "\n(1 more column)"), (1, "\n(2 more columns)")):
+        monkeypatch.setattr("treedgp.plot.frequencies.SHOWN", shown)
+        assert plot.split_frequencies(mixed).get_xlabel() == f"share of draws that split on it{more}"
 
 
 def test_split_frequencies_of_classes_stand_side_by_side(classes, steps):
@@ -348,7 +403,7 @@ def test_an_empty_text_is_a_class_like_any_other(plants):
     assert model.posterior_.tree_targets == ("", "thrives")
     assert list(model.posterior_.summary().index[1:3]) == ["n_leaves[]", "n_leaves[thrives]"]
     for name in ("tree", "partition", "split_frequencies"):
-        getattr(plot, name)(model).figure.canvas.draw()
+        getattr(plot, name)(model).figure.draw_without_rendering()
     assert texts(plot.tree(model)) == texts(plot.tree(model, target=""))
     assert len(plot.split_frequencies(model, target="").patches) == 4
     legend = plot.split_frequencies(model).get_legend()
@@ -366,7 +421,7 @@ def test_coverage_is_the_share_of_rows_within_the_interval(line):
         assert observed[-1] == 1
     with pytest.raises(ConfigError, match="both X and y"):
         plot.calibration(line, X=fitted.X)
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+    with pytest.raises(DataError, match="for each of the 133 rows of X, got 5"):
         plot.calibration(line, X=X, y=fitted.y[:5])
 
 
@@ -375,10 +430,44 @@ def test_reliability_compares_probabilities_with_shares(classes, plants):
     assert said == pytest.approx([0.03, 0.5, 1.0])
     assert seen.tolist() == [0.5, 1.0, 1.0]
     assert rows.tolist() == [2, 1, 1]
-    held_out = (classes.predict_proba(plants.X)[:, 0], plants.y == "survives")
-    training = (Fitted.of(classes).probabilities(Fitted.of(classes).X)[:, 0], held_out[1])
-    assert training[0] == pytest.approx(held_out[0], abs=0.01)  # fewer nodes, no visible difference
-    axes = plot.calibration(classes), plot.calibration(classes, X=plants.X, y=plants.y)
-    for ax, given in zip(axes, (training, held_out), strict=True):
+    shown = Fitted.of(classes).probabilities(Fitted.of(classes).X)[:, 0]
+    assert shown == pytest.approx(classes.predict_proba(plants.X)[:, 0], abs=0.01)  # fewer nodes, no visible difference
+    for ax in (plot.calibration(classes), plot.calibration(classes, X=plants.X, y=plants.y.tolist())):
         assert len(ax.lines) == 1 + 3
-        assert ax.lines[1].get_ydata() == pytest.approx(binned(*given)[1])
+        assert ax.lines[1].get_ydata() == pytest.approx(binned(shown, plants.y == "survives")[1])
+
+
+def test_reliability_needs_labels_of_the_fit_one_for_each_row(classes, steps, plants):
+    for model, y, message in (
+        (classes, np.where(plants.y == "wilts", "dies", plants.y), "'survives', 'thrives', 'wilts', got 'dies'"),
+        (classes, np.zeros(150), "'wilts', got 0.0"),
+        (steps, Fitted.of(steps).y.astype(int).astype(str), "0, 1, 2, got '0'"),
+        (classes, plants.y[:5], "for each of the 150 rows of X, got 5"),
+        (classes, np.column_stack([plants.y, plants.y]), "Expected one value of y for each row of X"),
+    ):
+        X = plants.X if model is classes else Fitted.of(model).X
+        with pytest.raises(DataError, match=message):
+            plot.calibration(model, X=X, y=y)
+
+
+def test_reliability_of_many_classes_shows_the_commonest():
+    x, y = np.arange(200.0), np.repeat(np.arange(20), 10)
+    y[:5] = 19  # class 0 is the rarest
+    model = TreedGPClassifier(leaf="constant", **SETTINGS | {"draws": 20, "tune": 20}).fit(x[:, None], y)
+    ax = plot.calibration(model)
+    assert [line.get_label() for line in ax.lines[1:]] == ["1", "2", "3", "4", "5", "6", "19"]
+    assert len({line.get_color() for line in ax.lines[1:]}) == len(COLOURS)
+    assert ax.get_xlabel().endswith("(of the 7 commonest of 20 classes)")
+
+
+def test_long_names_stay_in_the_figure(plants):
+    X = plants.X.rename(columns=lambda name: f"what was measured of the plant, here the {name}")
+    model = TreedGPClassifier(leaf="constant", **SETTINGS | {"draws": 20, "tune": 20})
+    model.fit(X, np.char.add("the plant in this pot ", plants.y.astype(str)))
+    for draw in (plot.calibration, plot.partition, plot.slice, plot.tree):
+        ax = draw(model)
+        ax.figure.draw_without_rendering()
+        for part in (ax.get_legend(), ax.xaxis.label, ax.yaxis.label):
+            box, room = part.get_window_extent(), ax.figure.bbox
+            assert room.x0 <= box.x0 <= box.x1 <= room.x1
+            assert room.y0 <= box.y0 <= box.y1 <= room.y1

@@ -33,11 +33,12 @@ def test_an_odd_model_has_a_report_and_a_short_form(name, tmp_path):
     y = np.zeros(N) if "never changes" in name else np.arange(N) % 3 + np.linspace(0, 1, N)
     model = TreedGPRegressor(**{"draws": 30, "tune": 30, "chains": 2, "random_state": 0} | settings).fit(X, y)
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # of matplotlib about limits and layout
-        warnings.filterwarnings("ignore", "Glyph")
+        warnings.simplefilter("error")  # of matplotlib about limits, layout and letters it lacks
         page = model.report(tmp_path / "report.html").read_text(encoding="utf-8")
     assert page.count("<section") == (7 if name == "nothing to split on" else 9)
     assert f"{N} rows" in short_form(model)
+    assert "(0%)" not in short_form(model)
+    assert "split on ." not in short_form(model)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +52,6 @@ def test_an_odd_classifier_has_a_report(settings, columns, classes, tmp_path):
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "No numeric leaf column")
         model.fit(X, np.arange(N) // 5 % classes)
-        warnings.filterwarnings("ignore", "Glyph")
         page = model.report(tmp_path / "report.html").read_text(encoding="utf-8")
     assert page.count("<section") == (7 if settings.get("tree") is False else 9)
     assert f"one of {classes} classes: 0 (" in short_form(model)

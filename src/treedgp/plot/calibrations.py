@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
-from sklearn.utils import check_consistent_length
 
-from treedgp.errors import ConfigError
+from treedgp.errors import ConfigError, DataError
+from treedgp.estimators.frames import listed
 from treedgp.estimators.inputs import read_new
+from treedgp.estimators.labels import plain_labels
 from treedgp.estimators.response import read_response
 from treedgp.model.data import Floats
 from treedgp.plot.fitted import Fitted
-from treedgp.plot.style import MUTED, axes_for, colour, grid, label, legend, shorten
+from treedgp.plot.style import COLOURS, MUTED, axes_for, colour, grid, label, legend, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +29,7 @@ def calibration(model: Any, ax: Axes | None = None, *, X: ArrayLike | None = Non
 
     Of a regressor: the share of observations within the central interval of each level, and the band in which it
     lies by chance in 9 of 10 cases. Of a classifier: for rows whose class has about the same predicted probability,
-    how often it is the class.
+    how often it is the class; of many classes only the commonest are drawn.
 
     Parameters
     ----------
@@ -42,28 +43,43 @@ def calibration(model: Any, ax: Axes | None = None, *, X: ArrayLike | None = Non
     if (X is None) != (y is None):
         raise ConfigError("calibration needs both X and y, or neither for the training rows.")
     fitted = Fitted.of(model)
+    rows, response = (fitted.X, fitted.y) if X is None else _kept_out(fitted, X, y)
     ax = axes_for(ax)
     grid(ax)
     ax.plot([0, 1], [0, 1], color=MUTED, linewidth=1, linestyle=(0, (4, 3)))
-    if fitted.is_classifier:
-        _draw_reliability(ax, fitted, X, y)
-    else:
-        _draw_coverage(ax, fitted, X, y)
+    label(ax, title="training rows" if X is None else "rows given")
+    draw = _draw_reliability if fitted.is_classifier else _draw_coverage
+    draw(ax, fitted, rows, response)
     ticks = np.linspace(0, 1, 5)
     ax.set_xticks(ticks, [f"{tick:.0%}" for tick in ticks])
     ax.set_yticks(ticks, [f"{tick:.0%}" for tick in ticks])
     ax.set_xlim(-0.02, 1.02)
     ax.set_ylim(-0.02, 1.02)
-    label(ax, title="training rows" if X is None else "rows given")
     return ax
 
 
-def _draw_coverage(ax: Axes, fitted: Fitted, X: Any, y: Any) -> None:
-    if X is None:
-        rows, response = fitted.X, fitted.y
-    else:
-        check_consistent_length(X, y)
-        rows, response = read_new(fitted.model, fitted.model._session.schema, X), read_response(y)
+def _kept_out(fitted: Fitted, X: Any, y: Any) -> tuple[Floats, Floats]:
+    """X and y as the fit would have read them."""
+    rows = read_new(fitted.model, fitted.model._session.schema, X)
+    response = _class_indices(fitted.model.classes_, y) if fitted.is_classifier else read_response(y)
+    if len(rows) != len(response):
+        raise DataError(f"Expected one value of y for each of the {len(rows)} rows of X, got {len(response)}.")
+    return rows, response
+
+
+def _class_indices(classes: Any, y: Any) -> Floats:
+    index = {label: float(c) for c, label in enumerate(classes.tolist())}
+    labels = plain_labels(y).tolist()
+    unknown = dict.fromkeys(label for label in labels if label not in index)
+    if unknown:
+        raise DataError(
+            f"Expected in y the classes of the fit, {listed(index)}, got {listed(unknown)}. Give y as it was in "
+            "training, without the rows of other classes."
+        )
+    return np.array([index[label] for label in labels])
+
+
+def _draw_coverage(ax: Axes, fitted: Fitted, rows: Floats, response: Floats) -> None:
     within = np.sort(np.abs(2 * fitted.predictor.cdf(rows, response) - 1))  # the level that just reaches each
     levels = np.linspace(0, 1, 101)
     observed = np.searchsorted(within, levels, side="right") / len(within)
@@ -75,19 +91,17 @@ def _draw_coverage(ax: Axes, fitted: Fitted, X: Any, y: Any) -> None:
     legend(ax)
 
 
-def _draw_reliability(ax: Axes, fitted: Fitted, X: Any, y: Any) -> None:
-    if X is None:
-        probabilities, labels = fitted.probabilities(fitted.X), fitted.model.classes_[fitted.y.astype(int)]
-    else:
-        probabilities, labels = fitted.model.predict_proba(X), np.asarray(y)
-    for c, name in enumerate(fitted.classes):
-        if len(fitted.classes) == 2 and c == 1:
-            continue  # the mirror image of the first
-        said, seen, rows = binned(probabilities[:, c], labels == fitted.model.classes_[c])
-        ax.plot(said, seen, color=colour(c), linewidth=1.5, label=shorten(name))
-        ax.scatter(said, seen, s=10 + 150 * rows / rows.sum(), color=colour(c), zorder=3)
-    label(ax, x="predicted probability", y="share of rows")
-    legend(ax)
+def _draw_reliability(ax: Axes, fitted: Fitted, rows: Floats, response: Floats) -> None:
+    probabilities, n_classes = fitted.probabilities(rows), len(fitted.classes)
+    commonest = np.argsort(-np.bincount(response.astype(int), minlength=n_classes), kind="stable")
+    shown = np.sort(commonest[: len(COLOURS)]) if n_classes > 2 else [0]  # of two, one is the mirror image
+    for i, c in enumerate(shown):
+        said, seen, size = binned(probabilities[:, c], response == c)
+        ax.plot(said, seen, color=colour(i), linewidth=1.5, label=shorten(fitted.classes[c]))
+        ax.scatter(said, seen, s=10 + 150 * size / size.sum(), color=colour(i), zorder=3)
+    of = f"\n(of the {len(shown)} commonest of {n_classes} classes)" if n_classes > len(COLOURS) else ""
+    label(ax, x=f"predicted probability{of}", y="share of rows")
+    legend(ax, above=len(shown), handlelength=1.2)
 
 
 def binned(probability: Floats, happened: Any) -> tuple[Floats, Floats, Floats]:

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.base import is_classifier
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from treedgp.errors import ConfigError
+from treedgp.estimators.base import TreedGPEstimator
 from treedgp.estimators.columns import chosen_columns
 from treedgp.model.data import CategoricalColumn, Column, Floats
 from treedgp.model.spec import ModelSpec
@@ -34,6 +36,11 @@ class Fitted:
 
     @classmethod
     def of(cls, model: Any) -> Fitted:
+        if not isinstance(model, TreedGPEstimator):
+            advice = ": pass its last step, pipeline[-1]" if isinstance(model, Pipeline) else ""
+            raise ConfigError(
+                f"Expected a fitted TreedGPRegressor or TreedGPClassifier, got {type(model).__name__}{advice}."
+            )
         check_is_fitted(model)
         session = model._session
         return cls(model, session.problem.encoder.columns, session.X, session.y)
@@ -75,12 +82,19 @@ class Fitted:
 
     def map_trees(self, target: Any = None) -> dict[int, Tree]:
         """By height, of one target; of the first if none is named."""
-        trees: dict[int, Tree] = self.model.posterior_.map_trees(target=self.targets[0] if target is None else target)
+        trees: dict[int, Tree] = self.model.posterior_.map_trees(target=self._named(target))
         return trees
 
     def best_tree(self, target: Any = None) -> Tree:
-        tree: Tree = self.model.posterior_.map_tree(self.targets[0] if target is None else target)
+        tree: Tree = self.model.posterior_.map_tree(self._named(target))
         return tree
+
+    def tree_title(self, target: Any = None) -> str | None:
+        """Whose tree it is, where there are several."""
+        return f"tree of class {shorten(str(self._named(target)))}" if len(self.targets) > 1 else None
+
+    def _named(self, target: Any) -> Any:
+        return self.targets[0] if target is None else target
 
     @cached_property
     def frequencies(self) -> pd.DataFrame:
@@ -90,8 +104,8 @@ class Fitted:
 
     # --- columns ---
 
-    def index(self, column: str | int) -> int:
-        return chosen_columns("column", [column], [], self.names)[0]
+    def index(self, column: str | int, argument: str = "column") -> int:
+        return chosen_columns(argument, [column], [], self.names)[0]
 
     def is_categorical(self, index: int) -> bool:
         return isinstance(self.columns[index], CategoricalColumn)
@@ -118,7 +132,7 @@ class Fitted:
             if isinstance(column, CategoricalColumn):
                 row[i] = np.bincount(self.X[:, i].astype(int)).argmax()
         for name, value in (at or {}).items():
-            i = self.index(name)
+            i = self.index(name, "at")
             row[i] = self._code(self.columns[i], value)
         return row
 

@@ -47,7 +47,9 @@ def split_frequencies(model: Any, ax: Axes | None = None, *, target: Any = None)
     ax.set_ylim(max(1, len(shares)) - 0.5, -0.5)
     ax.set_xlim(0, 1.12)
     ax.set_xticks(np.linspace(0, 1, 5), [f"{share:.0%}" for share in np.linspace(0, 1, 5)])
-    label(ax, x="share of draws that split on it")
+    hidden = len(order) - len(shares)
+    more = f"\n({hidden} more column{'s' if hidden > 1 else ''})" if hidden else ""
+    label(ax, x=f"share of draws that split on it{more}")
     if bars > 1:
         legend(ax, above=bars, handlelength=1)
     return ax

@@ -11,7 +11,7 @@ from treedgp.errors import ConfigError
 from treedgp.model.data import CategoricalColumn, Floats
 from treedgp.plot.fitted import Fitted, varied
 from treedgp.plot.regions import leaf_of_rows, thresholds
-from treedgp.plot.style import INK, MUTED, axes_for
+from treedgp.plot.style import INK, MUTED, axes_for, label
 from treedgp.plot.training import column_axis, draw_response, draw_rows
 from treedgp.posterior.trees import Tree
 
@@ -52,11 +52,12 @@ def partition(
     if columns is None:
         shown = sorted(fitted.ranked(numeric=False)[:2])
     else:
-        shown = [fitted.index(column) for column in columns]
+        shown = [fitted.index(column, "columns") for column in columns]
     if len(set(shown)) != len(shown) or len(shown) not in (1, 2):
         raise ConfigError(f"columns must be one or two different columns, got {columns!r}.")
     ax = axes_for(ax)
     row, best = fitted.typical(at), fitted.best_tree(target)
+    label(ax, title=fitted.tree_title(target))
     if len(shown) == 1:
         _draw_line(ax, fitted, best, shown[0], row)
     else:

@@ -17,6 +17,7 @@ INK, MUTED, GRID, PAPER = "#1d2733", "#5f6b7b", "#dde3ea", "#fefefd"
 WIDTH, HEIGHT = 4.2, 3.1  # inches: text stays readable when a phone shrinks the picture
 MANY_POINTS = 400  # drawn as pixels: each would be an element of a vector file
 LONGEST = 22  # characters of a column name or level
+CHARACTERS = 17  # of a legend, to an inch of the axes' width, labels of the ticks included
 
 
 def colour(i: int) -> str:
@@ -71,9 +72,14 @@ def number_ticks(ax: Axes, axis: str) -> None:
 
 
 def legend(ax: Axes, *, above: int = 0, **options: Any) -> None:
-    """Where it hides least, or above the axes for this many entries."""
+    """Where it hides least, or above the axes, and their title, for this many entries."""
     if above:
-        options |= {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": min(4, above)}
+        entries = options.get("handles") or ax.get_legend_handles_labels()[0]
+        longest = max((len(str(entry.get_label())) for entry in entries), default=0)
+        fitting = int(CHARACTERS * ax.bbox.width / ax.figure.dpi / (longest + 4))  # 4: the key
+        pad = 2.0 if ax.get_title(loc="left") else 0.5  # lines
+        options |= {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "borderaxespad": pad}
+        options["ncols"] = max(1, min(4, above, fitting))
     box = ax.legend(frameon=False, fontsize=9, labelcolor=INK, **options)
     for text in box.get_texts():
         text.set_parse_math(False)
@@ -89,5 +95,7 @@ def colour_bar(ax: Axes, mappable: Any, text: str) -> None:
 
 
 def shorten(text: str, room: int = LONGEST) -> str:
+    """Cut in the middle: names that begin alike differ at the end."""
     text = " ".join(text.split()) or repr(text)
-    return text if len(text) <= room else text[: room - 1] + "…"
+    tail = (room - 1) // 2
+    return text if len(text) <= room else f"{text[: room - 1 - tail]}…{text[-tail:]}"

@@ -70,7 +70,7 @@ def surface(
 
 
 def _two_numeric(fitted: Fitted, columns: Sequence[str | int] | None) -> tuple[int, int]:
-    shown = sorted(fitted.ranked()[:2]) if columns is None else [fitted.index(column) for column in columns]
+    shown = sorted(fitted.ranked()[:2]) if columns is None else [fitted.index(column, "columns") for column in columns]
     if len(set(shown)) != 2 or any(fitted.is_categorical(i) for i in shown):
         raise ConfigError(
             f"surface needs two different numeric columns, got {columns!r} of {', '.join(fitted.names)}. "

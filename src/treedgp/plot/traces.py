@@ -40,7 +40,8 @@ def trace(model: Any, ax: Axes | None = None, *, quantity: str = "log_posterior"
         apart = APART * (c - (len(values) - 1) / 2) if integer else 0.0
         ax.plot(chain + apart, color=colour(c), linewidth=0.9, alpha=0.8, drawstyle=style, label=f"chain {c + 1}")
     if integer:
-        ax.locator_params(axis="y", integer=True)
+        ax.update_datalim([(0, values.min() - 0.5), (0, values.max() + 0.5)])  # APART is little beside a step
+        ax.locator_params(axis="y", integer=True, min_n_ticks=1)
     ax.axhline(float(np.median(values)), color=MUTED, linewidth=1, linestyle=(0, (4, 3)))
     label(ax, x="kept draw", y=quantity)
     legend(ax, above=len(values), handlelength=1.2)

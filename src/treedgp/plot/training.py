@@ -65,7 +65,7 @@ def column_axis(ax: Axes, axis: Literal["x", "y"], fitted: Fitted, index: int, r
         level_ticks(ax, axis, column.labels)
     elif column.high - column.low > 1e-4 * max(abs(column.low), abs(column.high)):
         number_ticks(ax, axis)
-    name = shorten(column.name, 40)
+    name = shorten(column.name, 40 if axis == "x" else 28)  # pictures are wider than high
     label(ax, **{axis: f"{name}\n({rest})" if rest else name})
 
 

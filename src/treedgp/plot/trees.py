@@ -12,7 +12,7 @@ from treedgp.errors import ConfigError
 from treedgp.model.data import Floats
 from treedgp.plot.fitted import Fitted
 from treedgp.plot.regions import leaf_of_rows
-from treedgp.plot.style import INK, MEAN_MAP, MUTED, PAPER, axes_for, colour, legend, shorten
+from treedgp.plot.style import INK, MEAN_MAP, MUTED, PAPER, axes_for, colour, label, legend, shorten
 from treedgp.posterior.trees import Leaf, Node, Split, Tree
 
 if TYPE_CHECKING:
@@ -42,9 +42,11 @@ def tree(model: Any, ax: Axes | None = None, *, height: int | None = None, targe
     fitted = Fitted.of(model)
     drawn = _chosen(fitted, height, target)
     bars = fitted.is_classifier
-    room = 0.35 if bars else 0.1  # for the legend
+    title = fitted.tree_title(target)
+    room = (0.35 if bars else 0.1) + (0.25 if title else 0.0)  # for the legend and the title
     ax = axes_for(ax, max(3.0, LEAF_WIDTH * drawn.n_leaves + 0.4), LEVEL_HEIGHT * drawn.height + room)
     ax.set_axis_off()
+    label(ax, title=title)
     places = _Places.of(drawn.root)
     _draw_splits(ax, drawn.root, places)
     leaf_of_row = leaf_of_rows(drawn.root, fitted, fitted.X)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -34,9 +35,14 @@ class Picture:
 
 
 def picture(ax: Axes, alt: str, caption: str = "", text: str = "") -> Picture:
+    from matplotlib import rc_context
+
     figure = ax.figure
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="svg", dpi=DPI, metadata={"Date": None})  # type: ignore[union-attr]
+    # Text stays text: the reader's browser has letters that matplotlib's font lacks.
+    with rc_context({"svg.fonttype": "none"}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
+        figure.savefig(buffer, format="svg", dpi=DPI, metadata={"Date": None})  # type: ignore[union-attr]
     source = "data:image/svg+xml;base64," + base64.b64encode(_themed(buffer.getvalue())).decode()
     width, height = (round(PIXELS_AN_INCH * inches) for inches in figure.get_size_inches())  # type: ignore[union-attr]
     return Picture(source, alt, caption or alt, width, height, text)
