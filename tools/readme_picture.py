@@ -16,7 +16,7 @@ line = TreedGPRegressor(tune=2000, thin=5, n_jobs=2, random_state=1).fit(crash.X
 classes = TreedGPClassifier(tune=1000, draws=500, thin=2, n_jobs=2, random_state=1).fit(plants.X, plants.y)
 
 figure = Figure(figsize=(10, 3.3), layout="constrained", facecolor="white")
-left, middle, right = figure.subplots(1, 3, width_ratios=[1.2, 0.9, 1])
+left, middle, right = figure.subplots(1, 3, width_ratios=[1.15, 1, 1])
 plot.partition(line, left)
 plot.slice(line, left).set(xlabel="time after the impact (ms)", ylabel="acceleration (g)")
 plot.tree(classes, middle, target="thrives")
