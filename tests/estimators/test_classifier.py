@@ -5,8 +5,9 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import gammaln
 
-from treedgp import ConfigError, ConvergenceWarning, DataError, TreedGPClassifier, datasets
+from treedgp import ConfigError, ConvergenceWarning, DataError, Priors, TreedGPClassifier, TreePrior, datasets
 from treedgp.model.spec import SCALAR_MOVES, TREE_MOVES
 from treedgp.posterior.classes import ClassPredictor
 
@@ -210,7 +211,7 @@ def test_a_number_of_samples_is_a_positive_integer(three, n):
 
 def test_too_many_rows_for_a_joint_law(three):
     X = pd.concat([DATA.X] * 20, ignore_index=True)
-    with pytest.raises(DataError, match="at most 2000 rows"):
+    with pytest.raises(DataError, match=r"at most 2000 rows .*latent_mean_and_variance of a classifier"):
         three["per_class"].sample_posterior(X)
 
 
@@ -319,6 +320,16 @@ def test_summary_covers_every_class(three):
         assert np.isfinite(table["mean"]).all()
         assert np.isfinite(m.posterior_.log_posterior).all()
         assert m.posterior_.log_posterior.shape == m.posterior_.n_leaves.shape == (2, 60)
+
+
+def test_the_log_posterior_of_class_counts_has_nothing_but_them_and_the_tree(three):
+    """The multivariate Polya law of the labels; priors that such leaves do not have are not in it."""
+    counts = np.unique(DATA.y, return_counts=True)[1]
+    expected = gammaln(counts + 1).sum() + gammaln(3) - gammaln(120 + 3)
+    alone = model("constant", tree=False).fit(DATA.X, DATA.y)
+    np.testing.assert_allclose(alone.posterior_.log_posterior, expected, rtol=1e-12)
+    again = model("constant", priors=Priors(tree=TreePrior())).fit(DATA.X, DATA.y)
+    np.testing.assert_array_equal(again.posterior_.log_posterior, three["constant"].posterior_.log_posterior)
 
 
 def test_probe_probabilities_average_to_those_of_predict_proba(three):

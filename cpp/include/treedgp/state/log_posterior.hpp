@@ -5,7 +5,9 @@
 
 namespace treedgp {
 
-inline double log_hyperprior(const Spec& spec, const Hyper& h) {
+inline double log_hyperprior(const Problem& problem, const Hyper& h) {
+  if (problem.classes.has_counts()) return 0;  // counts have no hyperparameters
+  const Spec& spec = problem.spec;
   double sum = spec.sigma2.log_hyperprior(h.a_sigma, h.g_sigma);
   if (spec.leaf.tau2_random) sum += spec.tau2.log_hyperprior(h.a_tau, h.g_tau);
   if (spec.coefficients == CoefficientKind::hierarchical) sum += log_coefficient_hyperprior(h);
@@ -22,7 +24,7 @@ inline double log_posterior(const Problem& problem, const State& s) {
   double sum = log_structure(problem.spec.split, s.tree, 0) + log_rules(s.tree);
   for (const Layer& layer : s.layers) {
     for (const Leaf& leaf : layer.leaves) sum += log_leaf(problem, leaf, layer.hyper);
-    sum += log_hyperprior(problem.spec, layer.hyper);
+    sum += log_hyperprior(problem, layer.hyper);
   }
   return sum;
 }
