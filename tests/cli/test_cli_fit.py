@@ -1,5 +1,6 @@
 """Fitting from tables: what is said, what is saved, what a machine reads."""
 
+import csv
 import json
 
 import numpy as np
@@ -96,6 +97,14 @@ def test_missing_numbers_are_words_among_text(folder, fit, run):
     result = run("predict", "model.npz", "new.csv")
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout.startswith("label,p_NA,p_None,p_null,p_yes\n")
+
+
+def test_separators_in_quoted_names_do_not_count(folder, fit):
+    wave().to_csv(
+        "wave.csv", index=False, header=["x", "kind", '"size; of; it; all; in; m"', "y"], quoting=csv.QUOTE_NONE
+    )
+    result = fit("wave.csv", "--target", "y")
+    assert "2 numeric: x, size; of; it; all; in; m" in result.stdout
 
 
 @pytest.mark.parametrize(("name", "separator"), [("a.tsv", "\t"), ("a.csv", ";"), ("a.csv", "\t")])

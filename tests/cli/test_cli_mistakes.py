@@ -60,6 +60,16 @@ FIT = {
         ["--target", "y"],
         ["'x'", "decimal commas", "'0,5'", "Replace"],
     ),
+    "thousands separators": (
+        lambda: table(size=[f"{i},000" if i < 30 else "7" for i in range(60)]),
+        ["--target", "y"],
+        ["'size'", "thousands separators", "'0,000'", "remove"],
+    ),
+    "thousands separators twice": (
+        lambda: table(size=[f"{i + 1},636,961" for i in range(60)]),
+        ["--target", "y"],
+        ["'size'", "thousands separators", "'1,636,961'", "remove"],
+    ),
     "an empty column": (
         lambda: table(x=np.nan),
         ["--target", "y"],

@@ -14,6 +14,7 @@ N = np.arange(60)
     [
         (np.where(N % 2, "yes", "no"), "classification", "text with 2 values"),
         (N % 2 == 0, "classification", "true/false"),
+        ([True, False, None] * 20, "classification", "true/false with 2 values"),
         (pd.Categorical(N % 3), "classification", "text with 3"),
         (N % 3, "classification", "3 whole numbers"),
         ((N % 3).astype(float), "classification", "3 whole numbers"),

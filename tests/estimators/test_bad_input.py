@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from treedgp import CoefficientPrior, ConfigError, DataError, NuggetPrior, Priors, TreedGPError, TreedGPRegressor
+from treedgp import (
+    CoefficientPrior,
+    ConfigError,
+    DataError,
+    NuggetPrior,
+    Priors,
+    TreedGPError,
+    TreedGPRegressor,
+    TreePrior,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::treedgp.ConvergenceWarning")
 
@@ -291,6 +300,18 @@ def test_a_constant_response_is_predicted(leaf, kind, value):
     mean, std = check_predictions(fitted.fit(X, np.full(40, value)), X)
     assert mean == pytest.approx(np.full(40, value), abs=0.05)
     assert (std < 0.1).all()
+
+
+def test_a_huge_constant_response_is_predicted():
+    mean, _ = check_predictions(model(leaf="linear").fit(X, np.full(40, 1e300)), X)
+    assert mean == pytest.approx(np.full(40, 1e300), rel=1e-12)
+
+
+@pytest.mark.parametrize("min_leaf", [41, 2**31, 10**30])
+def test_leaves_that_must_hold_more_than_all_rows_are_no_split(min_leaf):
+    fitted = model(leaf="linear", priors=Priors(tree=TreePrior(min_leaf=min_leaf))).fit(X, Y)
+    assert (fitted.posterior_.n_leaves == 1).all()
+    assert any("40 rows are too few for a split" in str(finding) for finding in fitted.posterior_.health())
 
 
 @pytest.mark.parametrize("kind", ["hierarchical", "flat", "fixed"])

@@ -60,6 +60,7 @@ LABELS = {
     "polars categorical": (lambda: polars(WORDS.tolist(), "Categorical"), "object", ["no", "yes"]),
     "polars enum": (polars_enum, "object", ["no", "yes"]),
     "polars booleans": (lambda: polars((HALF == 1).tolist()), "bool", [False, True]),
+    "half floats": (lambda: HALF.astype(np.float16), "float16", [0.0, 1.0]),
     "polars integers": (lambda: polars(HALF.tolist(), "Int16"), "int16", [0, 1]),
     "empty text": (lambda: np.where(HALF, "yes", ""), "<U3", ["", "yes"]),
     "with slashes": (lambda: np.where(HALF, "a/b", "../a"), "<U4", ["../a", "a/b"]),
@@ -88,6 +89,24 @@ def test_the_score_weighs_rows_and_takes_one_class():
     found = fitted.predict(X).astype(object)
     assert fitted.score(X, np.where(wrong, 1 - found, found), np.where(wrong, 4, 1)) == pytest.approx(20 / 60)
     assert fitted.score(X[:1], found[:1]) == 1
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (HALF[:-1], "one value of y for each of the 30 rows of X, got 29"),
+        (WORDS, r"labels like the classes of the fit, 0, 1, got 'no', 'yes'.*as it was in training"),
+        (np.where(HALF, np.nan, 0), "missing label"),
+        (X[:, 0], "continuous numbers"),
+    ],
+)
+def test_a_score_of_what_is_no_label_is_refused_in_words(y, message):
+    with pytest.raises(DataError, match=message):
+        model().fit(X, HALF).score(X, y)
+
+
+def test_a_label_that_was_not_in_training_is_not_predicted():
+    assert model().fit(X, WORDS).score(X, np.full(30, "perhaps")) == 0
 
 
 @pytest.mark.skipif(not hasattr(np.dtypes, "StringDType"), reason="NumPy 1 has no StringDType")

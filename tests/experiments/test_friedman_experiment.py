@@ -11,6 +11,7 @@ import pytest
 from treedgp.errors import ConfigError
 from treedgp.experiments import Settings, friedman, reproduce
 from treedgp.experiments.job import RunLength
+from treedgp.experiments.run import _outcomes
 
 TINY = RunLength(10, 5, 2, 1)
 CHEAP = ["bcart", "btlm2", "btgp3llm", "hist_gb"]
@@ -43,6 +44,21 @@ def uninterrupted(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(friedman, "length", lambda settings: TINY)
         return run(tmp_path_factory.mktemp("whole"))
+
+
+@pytest.mark.parametrize(("n_jobs", "workers"), [(None, 3), (-1, 3), (-2, 2), (2, 2), (9, 4)])
+def test_negative_n_jobs_count_from_all_cores(monkeypatch, n_jobs, workers):
+    asked, cores = [], 3
+    monkeypatch.setattr("joblib.effective_n_jobs", lambda n: n if n > 0 else cores + 1 + n)
+    monkeypatch.setattr("joblib.Parallel", lambda n_jobs, **_: asked.append(n_jobs) or (lambda tasks: iter(())))
+    assert list(_outcomes([None] * 4, n_jobs)) == []
+    assert asked == [workers]
+
+
+def test_no_jobs_at_all_are_refused(tmp_path):
+    with pytest.raises(ConfigError, match=r"n_jobs must be None or an integer other than 0 .*, got 0"):
+        run(tmp_path, n_jobs=0)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_every_model_has_a_row(tmp_path, monkeypatch):

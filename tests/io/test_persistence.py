@@ -211,6 +211,11 @@ def test_a_checkpoint_that_cannot_be_written_is_known_before_sampling(tmp_path):
     estimator.predict(X)  # the first fit is still there
 
 
+def test_a_checkpoint_is_a_path():
+    with pytest.raises(ConfigError, match=r"Expected the path of a file to write, text or pathlib\.Path, got 5"):
+        model().fit(*frame(), checkpoint=5)
+
+
 def test_a_run_that_fails_while_tuning_leaves_an_unfitted_estimator(monkeypatch):
     X, y = frame()
     estimator = model().fit(X, y)

@@ -160,10 +160,38 @@ def test_typical_rows_hold_medians_commonest_levels_and_what_is_given(mixed):
     assert fitted.typical()[1] == np.bincount(fitted.X[:, 1].astype(int)).argmax()
     with pytest.raises(ConfigError, match="level of 'colour'"):
         fitted.typical({"colour": "blue"})
-    with pytest.raises(ConfigError, match="number for 'age'"):
+    with pytest.raises(ConfigError, match="finite number for 'age'"):
         fitted.typical({"age": "old"})
     with pytest.raises(ConfigError, match=r"at: expected names .* Did you mean 'colour'"):
         fitted.typical({"color": "red"})
+
+
+def test_levels_of_a_typical_row_are_matched_as_those_of_new_rows(mixed):
+    kind = np.tile([1.0, 2.0, 0.5], 20)
+    X = np.column_stack([np.arange(60.0), kind])
+    model = TreedGPRegressor(leaf="constant", categorical_features=[1], **SETTINGS).fit(X, kind)
+    for value, code in ((0.5, 0), (1.0, 1), (2, 2), (kind[1], 2), ("1", 1)):
+        assert Fitted.of(model).typical({"x1": value})[1] == code
+    with pytest.raises(ConfigError, match=r"level of 'x1' \(0.5, 1, 2\), got 3.0"):
+        plot.slice(model, column=0, at={1: 3.0})
+    missing = Fitted.of(mixed).columns[1].labels.index("missing")
+    for value in (None, np.nan, "missing"):
+        assert Fitted.of(mixed).typical({"colour": value})[1] == missing
+
+
+def test_a_place_is_a_dict_and_columns_are_a_list(plane):
+    with pytest.raises(ConfigError, match=r"at must be a dict, column -> number or level.*got 'x0'"):
+        plot.slice(plane, at="x0")
+    for name in ("partition", "surface"):
+        with pytest.raises(ConfigError, match=r"columns must be a list of .*two columns, such as .*, got 'x0'"):
+            getattr(plot, name)(plane, columns="x0")
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, "inf", 10**400])
+def test_a_column_stands_at_a_finite_number(plane, value):
+    for name in ("slice", "partition"):
+        with pytest.raises(ConfigError, match="at: expected a finite number for 'x0', got"):
+            getattr(plot, name)(plane, at={"x0": value})
 
 
 def test_a_wrong_column_is_told_with_its_argument(plane):
@@ -274,6 +302,15 @@ def test_surface_needs_two_numeric_columns(line, mixed, plane):
             plot.surface(model, columns=columns)
     with pytest.raises(ConfigError, match="of must be"):
         plot.surface(plane, of="variance")
+    with pytest.raises(ConfigError, match=r"got a model with only age\."):
+        plot.surface(mixed)
+    with pytest.raises(ConfigError, match=r"got \['age'\] of age, colour, old\."):
+        plot.surface(mixed, columns=["age"])
+
+
+def test_surface_of_a_regressor_has_no_target(plane):
+    with pytest.raises(ConfigError, match="a regressor has none: expected None, got 'a'"):
+        plot.surface(plane, target="a")
 
 
 def test_slice_shows_mean_and_intervals(plane):
@@ -290,6 +327,31 @@ def test_slice_and_projection_of_a_classifier_show_probabilities(classes):
     for ax in (plot.slice(classes, column="humidity"), plot.projection(classes, column="humidity")):
         assert sum(entry.get_ydata() for entry in ax.lines) == pytest.approx(np.ones(len(ax.lines[0].get_xdata())))
         assert [entry.get_label() for entry in ax.lines] == list(classes.classes_)
+
+
+def test_bars_of_many_classes_differ_and_their_legend_has_room():
+    x = np.arange(200.0)
+    model = TreedGPClassifier(leaf="constant", tree=False, **SETTINGS).fit(x[:, None], np.arange(200) % 20)
+    ax = plot.tree(model)
+    bars = {(bar.get_facecolor(), bar.get_hatch()) for bar in ax.patches}
+    assert len(ax.patches) == len(bars) == 20
+    ax.figure.draw_without_rendering()
+    assert ax.bbox.height > 0.6 * ax.figure.dpi  # inches
+    with_room = ax.figure.get_figheight()
+    few = TreedGPClassifier(leaf="constant", tree=False, **SETTINGS).fit(x[:, None], np.arange(200) % 3)
+    assert plot.tree(few).figure.get_figheight() < with_room
+
+
+def test_curves_of_many_classes_differ():
+    x = np.arange(100.0)
+    X = pd.DataFrame({"x": x, "half": np.where(x % 2, "odd", "even")})
+    model = TreedGPClassifier(**SETTINGS | {"draws": 10, "tune": 10, "chains": 1}).fit(X, np.repeat(np.arange(10), 10))
+    for draw, column in ((plot.slice, "x"), (plot.slice, "half"), (plot.projection, "x"), (plot.latent, "x")):
+        ax = draw(model, column=column)
+        curves = {(curve.get_color(), curve.get_linestyle(), curve.get_marker()) for curve in ax.lines}
+        assert len(curves) == 10
+        keys = ax.get_legend().get_lines()
+        assert {(key.get_color(), key.get_linestyle(), key.get_marker()) for key in keys} == curves
 
 
 def test_projection_is_the_average_over_rows(plane):

@@ -127,6 +127,14 @@ def test_the_code_says_when_it_cannot_repeat_the_draws(random_state):
     assert made_by(code).split_features == [0]
 
 
+def test_code_and_settings_show_the_draws_there_are():
+    X, y = np.arange(30.0)[:, None], np.arange(30.0)
+    model = TreedGPRegressor(leaf="constant", draws=20, tune=20, chains=1, random_state=0).fit(X, y).extend(15)
+    assert made_by(words.code_in_words(Fitted.of(model))).get_params() == {**model.get_params(), "draws": 35}
+    assert words.settings(Fitted.of(model))["draws"] == "35"
+    assert model.draws == 20
+
+
 def test_a_model_without_a_tree_has_no_sections_about_trees(tmp_path):
     data = datasets.load_motorcycle()
     model = TreedGPRegressor(tree=False, **SETTINGS).fit(data.X, data.y)
@@ -158,7 +166,7 @@ def test_a_classifier_has_trees_by_class_and_latents(tmp_path):
     assert "down to a constant (one process for each class but the base)" in page.text
     assert "p(probe i, class)" in page.text
     assert verdict(model.posterior_).title in short_form(model)
-    assert any(alt.startswith("Latents") for alt in captions)
+    assert "Latents by class, with bands; the base class is at 0" in captions
     assert any(alt.startswith("Reliability") for alt in captions)
 
 
@@ -169,6 +177,22 @@ def test_constant_leaves_use_no_column(estimator, tmp_path):
     assert [row["used by"] for row in words.column_table(Fitted.of(model))] == ["tree"]
     assert "within the leaves" not in " ".join(page.text.split())
     assert "that of the draw with the largest log posterior." in " ".join(page.text.split())
+
+
+def test_a_model_without_proposals_has_a_report(tmp_path):
+    model = TreedGPClassifier(leaf="constant", tree=False, **SETTINGS)
+    model.fit(np.arange(40.0)[:, None], np.arange(40) // 20)
+    page = Page(model.report(tmp_path / "r.html").read_text(encoding="utf-8"))
+    assert "Timings" in page.text
+    assert "Proposals" not in page.text
+
+
+def test_trees_of_many_classes_are_not_all_shown_and_that_is_said(tmp_path):
+    model = TreedGPClassifier(**SETTINGS | {"draws": 10, "tune": 10}).fit(np.arange(60.0)[:, None], np.arange(60) // 10)
+    page = Page(model.report(tmp_path / "r.html").read_text(encoding="utf-8"))
+    shown = {image["alt"].split(", height")[0] for image in page.images if image["alt"].startswith("Tree:")}
+    assert shown == {f"Tree: class {label}" for label in range(4)}
+    assert "Shown are the trees of 4 of the 5 classes that have one" in " ".join(page.text.split())
 
 
 def test_an_empty_text_is_a_class_with_trees(tmp_path):

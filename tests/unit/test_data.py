@@ -149,9 +149,17 @@ def test_the_response_has_range_one_and_mean_zero_and_comes_back(y):
     assert scale.unscale(z) == pytest.approx(y, rel=1e-12, abs=1e-12 * max(np.abs(y).max(), np.finfo(float).tiny))
 
 
-@pytest.mark.parametrize("value", [0.0, 3.0, -1e12])
+@pytest.mark.parametrize("value", [1e308, -1.7e308])
+def test_inputs_far_away_stay_finite_where_leaves_square_them(value):
+    column = NumericColumn.learn("x", np.array([0.0, 1e-3]), "minmax")
+    (scaled,) = column.leaf_columns(np.array([value]))
+    assert np.isfinite(scaled**2).all()
+    assert np.sign(scaled) == np.sign(value)
+
+
+@pytest.mark.parametrize("value", [0.0, 3.0, 0.1, -1e12, 1e300, 1.7e308])
 def test_a_constant_response_is_divided_by_one(value):
-    y = np.full(5, value)
+    y = np.full(40, value)
     scale = ResponseScale.learn(y)
     assert scale.width == 1
     assert (scale.scale(y) == 0).all()

@@ -51,7 +51,7 @@ def test_bad_arguments(make) -> None:
         with pytest.raises(ConfigError, match="random_state must be"):
             make(10, random_state=random_state)
     if make is not datasets.make_exp2d_classes:
-        for noise in (-1.0, math.nan, math.inf):
+        for noise in (-1.0, math.nan, math.inf, "a", None, [0.1]):
             with pytest.raises(ConfigError, match="noise must be"):
                 make(10, noise=noise)
 

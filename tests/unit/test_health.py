@@ -14,6 +14,8 @@ from treedgp.posterior.diagnostics import NO_CHANGE, describe
 from treedgp.posterior.draws import Draws
 from treedgp.posterior.health import ESS_A_CHAIN, Finding, examine, warn_once
 from treedgp.posterior.posterior import Posterior
+from treedgp.sampling.chain import Chunk
+from treedgp.sampling.run import Run
 
 CHAINS, N = 4, 400
 MOVES = [*TREE_MOVES, *SCALAR_MOVES]
@@ -128,7 +130,7 @@ def test_information_alone_raises_nothing():
 ROWS = np.arange(100.0)[:, None]
 
 
-def posterior(n_leaves, log_posterior, f, changed=1, has_tree=True, X=ROWS, categorical=()):
+def posterior(n_leaves, log_posterior, f, changed=1, has_tree=True, X=ROWS, categorical=(), failed=0):
     """A Posterior over made-up traces (chain, draw); `f` is E f at every probe, `X` what the tree may split on."""
     sizes = 2 * np.asarray(n_leaves).ravel() - 1
     arrays = {"node_start": np.concatenate([[0], np.cumsum(sizes)]), "log_posterior": np.ravel(log_posterior)}
@@ -145,7 +147,8 @@ def posterior(n_leaves, log_posterior, f, changed=1, has_tree=True, X=ROWS, cate
     counts = np.zeros((len(n_leaves), len(MOVES), 2), dtype=np.int64)
     counts[:, MOVES.index("grow")] = (100, changed)
     counts[:, MOVES.index("range")] = (50, 20)
-    return Posterior(predictor, np.zeros((5, 1)), counts, 0, has_tree, {})
+    counts[:, MOVES.index("noise g")] = (5000, 0)  # proposes no matrix
+    return Posterior(predictor, np.zeros((5, 1)), counts, failed, has_tree, {})
 
 
 def test_a_fit_that_keeps_one_leaf_is_healthy_and_says_no_change_seen():
@@ -155,6 +158,21 @@ def test_a_fit_that_keeps_one_leaf_is_healthy_and_says_no_change_seen():
     assert row["note"] == NO_CHANGE
     assert np.isnan(row[["rhat", "ess_bulk", "ess_tail", "mcse_mean"]].astype(float)).all()
     assert (row["mean"], row["sd"]) == (1, 0)
+
+
+@pytest.mark.parametrize(("failed", "share"), [(6, None), (15, "2.5%"), (5000, "100.0%")])
+def test_failed_factorisations_are_a_share_of_the_moves_that_propose_matrices(failed, share):
+    message = texts(posterior(np.ones((4, N), int), noise(), noise(1), failed=failed).health(), "warning")
+    assert message.partition(" of the correlation")[0] == (share or "")
+
+
+def test_factorisations_that_fail_in_tuning_are_not_counted():
+    run = Run([None], [[]], np.zeros((1, len(MOVES), 2), dtype=np.int64))
+    chunk = Chunk(None, [], np.ones((len(MOVES), 2), dtype=np.int64), 3, 0.0)
+    run.add([chunk], tuning=True)
+    assert (run.failed_factorisations, run.counts.sum()) == (0, 0)
+    run.add([chunk], tuning=False)
+    assert (run.failed_factorisations, run.counts[0, 0, 0]) == (3, 1)
 
 
 def test_chains_stuck_at_different_trees_are_found_through_the_number_of_leaves():
@@ -177,9 +195,15 @@ def test_summary_lists_every_watched_scalar():
     assert "n_leaves" not in posterior(np.ones((4, N), int), noise(), noise(1), has_tree=False).summary().index
 
 
+def test_the_summary_of_one_chain_says_why_there_is_no_rhat():
+    summary = posterior(np.arange(N)[None] % 3 + 1, noise(chains=1), noise(1, chains=1)).summary()
+    assert summary["rhat"].isna().all()
+    assert (summary["note"] == "one chain").all()
+
+
 def test_acceptance_shows_only_moves_that_were_tried():
     frame = posterior(np.ones((4, N), int), noise(), noise(1), changed=25).acceptance()
-    assert list(frame.index) == ["grow", "range"]
+    assert list(frame.index) == ["grow", "range", "noise g"]
     assert frame.loc["grow"].tolist() == [400, 100, 0.25]
     assert frame.loc["range", "rate"] == pytest.approx(0.4)
 

@@ -222,6 +222,13 @@ def test_many_unseen_levels_are_counted_not_listed():
         schema.read(frame(c=[f"new{i}" for i in range(20)]))
 
 
+def test_unseen_numbers_are_named_as_they_were_written():
+    """An empty cell turns an integer column of pandas into floats."""
+    schema = InputSchema.learn(frame(c=[1, 2, 3]), ["c"])
+    with pytest.warns(UserWarning, match=r"column 'c': 2.5, 9, missing\."):
+        schema.read(frame(c=[1.0, 9.0, 2.5, np.nan]))
+
+
 def test_seen_levels_do_not_warn():
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -113,6 +113,21 @@ def test_joint_covariance_is_that_of_the_mixture(fit, of):
     assert np.array_equal(cov, cov.T)
 
 
+@pytest.mark.filterwarnings("ignore::treedgp.ConvergenceWarning")
+@pytest.mark.parametrize("response", ["flat then wavy", "a line far from 0"])
+def test_the_diagonal_of_the_covariance_is_the_squared_sd_where_that_is_small(response):
+    rng = np.random.default_rng(0)
+    X = np.sort(rng.uniform(size=(80, 1)), axis=0)
+    N = np.linspace(0.02, 0.4, 8)[:, None]
+    wavy = np.where(X[:, 0] < 0.5, 0, np.sin(20 * X[:, 0]))
+    y = wavy if response == "flat then wavy" else 1e6 + 3 * X[:, 0]
+    model = TreedGPRegressor(chains=2, draws=60, tune=200, random_state=0).fit(X, y)
+    mean, std = model.predict(N, return_std=True)
+    joint_mean, cov = model.predict(N, return_cov=True)
+    assert joint_mean == pytest.approx(mean, rel=1e-9, abs=1e-9)
+    assert np.diag(cov) == pytest.approx(std**2, rel=1e-6, abs=0)
+
+
 def test_rows_are_predicted_alone_as_together(fit):
     model, X = fit
     predictor = model.posterior_.predictor

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 import warnings
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -95,7 +96,8 @@ def _read_separated(path: Path, suffix: str, text: Collection[str] | None) -> pd
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
             first = next((line for line in file if line.strip(" \r\n")), "")
-        separator = "\t" if suffix == ".tsv" else max(",;\t", key=first.count)
+        unquoted = re.sub('"[^"]*"', "", first)
+        separator = "\t" if suffix == ".tsv" else max(",;\t", key=unquoted.count)
         names = next(csv.reader([first], delimiter=separator), [])
         _check_names(path, names)
         with warnings.catch_warnings():

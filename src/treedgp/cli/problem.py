@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ SHOWN = 10
 ID_SHARE = 0.5  # of rows: a text column with more levels than that is a name, not a category
 ID_LEVELS = 10
 STRAY_SHARE = 0.5  # of values that are numbers: the rest of a text column with more is a slip
+THOUSANDS = re.compile(r"-?\d{1,3}(,\d{3})+")
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,10 +97,15 @@ def _check_stray_text(column: pd.Series) -> None:
     present = present[[str(value) not in NO_NUMBER for value in present]]
     numeric = np.array([is_number(value) for value in present])
     comma = np.array([is_number(str(value).replace(",", ".", 1)) for value in present])
-    if len(present) and comma.all() and not numeric.all():
+    thousands = all(THOUSANDS.fullmatch(str(value)) for value in present[~numeric])
+    if len(present) and (comma.all() or thousands) and not numeric.all():
+        what, advice = "decimal commas", "Replace them"
+        if thousands:
+            what += " or thousands separators"
+            advice = "Replace decimal commas by points, remove thousands separators"
         raise DataError(
-            f"Column {column.name!r} has decimal commas, such as {present[~numeric].iloc[0]!r}: expected decimal "
-            f"points. Replace them, or add --categorical {column.name} if they are categories."
+            f"Column {column.name!r} has {what}, such as {present[~numeric].iloc[0]!r}: expected decimal "
+            f"points alone. {advice}, or add --categorical {column.name} if they are categories."
         )
     if STRAY_SHARE <= numeric.mean() < 1 if len(present) else False:
         strays = present[~numeric]

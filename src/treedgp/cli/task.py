@@ -38,8 +38,9 @@ def as_labels(target: pd.Series) -> pd.Series:
 def infer_task(target: pd.Series) -> Choice:
     """By the values of the target: text, truth values and few integers are classes, other numbers are measured."""
     levels = target.nunique()
-    if types.is_bool_dtype(target) or not types.is_numeric_dtype(target):
-        kind = "true/false" if types.is_bool_dtype(target) else "text"
+    truth = types.is_bool_dtype(target) or types.infer_dtype(target) == "boolean"  # objects, where a cell was empty
+    if truth or not types.is_numeric_dtype(target):
+        kind = "true/false" if truth else "text"
         return Choice(Task.classification, f"{target.name!r} is {kind} with {levels} values")
     if _is_whole(target) and levels <= MOST_CLASSES and len(target) >= ROWS_A_CLASS * levels:
         return Choice(Task.classification, f"{target.name!r} takes only {levels} whole numbers")

@@ -55,6 +55,6 @@ def check_n(n: int, most: int | None = None) -> int:
 
 def check_noise(noise: float) -> float:
     """Check a standard deviation of noise."""
-    if math.isfinite(noise) and noise >= 0:
+    if isinstance(noise, (int, float, np.integer, np.floating)) and math.isfinite(noise) and noise >= 0:
         return float(noise)
     raise ConfigError(f"noise must be a finite standard deviation >= 0, got {noise!r}; use 0 for no noise")

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
 
 from treedgp.errors import ConfigError
 from treedgp.estimators.base import TreedGPEstimator
 from treedgp.estimators.inputs import InputSchema, read_training
-from treedgp.estimators.labels import plain_labels, read_labels
+from treedgp.estimators.labels import labels_like, read_labels
+from treedgp.estimators.response import check_one_each
 from treedgp.estimators.session import Session
 from treedgp.estimators.settings import check_positive_integer
 from treedgp.model.data import Floats
@@ -136,7 +138,9 @@ class TreedGPClassifier(ClassifierMixin, TreedGPEstimator):  # type: ignore[misc
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Share of the rows whose label is predicted; y is read as in fit."""
-        return float(super().score(X, plain_labels(y), sample_weight))
+        predicted, labels = self.predict(X), labels_like(self.classes_, y)
+        check_one_each(len(predicted), len(labels))
+        return float(accuracy_score(labels, predicted, sample_weight=sample_weight))
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """(row, class) posterior predictive probabilities: the softmax averaged over draws and over the law of the

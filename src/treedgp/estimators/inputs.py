@@ -84,6 +84,12 @@ class InputSchema:
         exact = ["missing" if level == MISSING else repr(level.value) for level in levels]
         return [full if plain.count(short) > 1 else short for short, full in zip(plain, exact, strict=True)]
 
+    def code(self, column: int, cell: Any) -> float:
+        """The index of the level that a cell of a categorical column holds, -1 if it holds another."""
+        level = level_of(cell)
+        index = {known: float(at) for at, known in enumerate(self.levels[column] or ())}
+        return -1.0 if level is None else _place(level, index)
+
     def read(self, X: Any) -> Floats:
         """(n, columns): numbers, and for a categorical column the index of the level, -1 if it is a new one.
 
@@ -137,12 +143,9 @@ class InputSchema:
                 f"the same, got {' and '.join(sorted(got))} (dtype {column.dtype}). Convert the column to what it "
                 "was in training."
             )
-        for level in new:
-            # Integers come as floats where some are missing, and from arrays: equal numbers are the same level then.
-            twin = Level({"int": "float", "float": "int"}.get(level.sort, ""), level.value)
-            index[level] = index.get(twin, -1.0)
-        unseen = sorted((level for level in new if index[level] < 0), key=lambda level: level.order)
-        return np.array([index[row] for row in rows], dtype=np.float64), unseen
+        places = {level: _place(level, index) for level in set(rows)}
+        unseen = sorted((level for level in new if places[level] < 0), key=lambda level: level.order)
+        return np.array([places[row] for row in rows], dtype=np.float64), unseen
 
     def _check_finite(self, matrix: Floats) -> None:
         numeric = [i for i, levels in enumerate(self.levels) if levels is None]
@@ -196,6 +199,13 @@ class InputSchema:
             levels.append(read)
         _expect(len(set(names)) == len(names), "different column names", names)
         return cls(tuple(names), data["is_frame"], tuple(levels))
+
+
+def _place(level: Level, index: dict[Level, float]) -> float:
+    """The index of a level among those of training, -1 if it is none of them."""
+    # Integers come as floats where some are missing, and from arrays: equal numbers are the same level then.
+    twin = Level({"int": "float", "float": "int"}.get(level.sort, ""), level.value)
+    return index.get(level, index.get(twin, -1.0))
 
 
 def _level_to_json(level: Level) -> list[Any]:
@@ -263,7 +273,7 @@ def _warn_of(unseen: dict[str, list[Level]]) -> None:
         return
     found = []
     for name, levels in unseen.items():
-        shown = ", ".join("missing" if level == MISSING else repr(level.value) for level in levels[:SHOWN])
+        shown = ", ".join(repr(level.value) if level.sort == "str" else level.label for level in levels[:SHOWN])
         more = f" and {len(levels) - SHOWN} more" if len(levels) > SHOWN else ""
         found.append(f"column {name!r}: {shown}{more}")
     warnings.warn(

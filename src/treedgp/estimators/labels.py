@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
 from treedgp.errors import DataError, FormatError
-from treedgp.estimators.frames import MISSING, level_of, rows_text
+from treedgp.estimators.frames import MISSING, level_of, listed, rows_text
 from treedgp.estimators.response import one_column
 from treedgp.model.data import Floats
 
@@ -19,22 +19,35 @@ DTYPE = re.compile(r"[<>|](b1|[iu][1248]|f[248]|U\d{1,6}|O)")  # of labels; noth
 
 
 def plain_labels(y: Any) -> NDArray[Any]:
-    """y as an array of one axis; objects as what they are."""
+    """y as an array of one axis, of text, whole numbers or booleans; objects as what they are."""
     values = one_column(y)
     if isinstance(y, list | tuple) and values.dtype.kind == "U" and not all(isinstance(v, str) for v in y):
         values = np.array([*y], dtype=object)  # NumPy turns a missing label or a number among texts into text
-    return _of_one_type(values) if values.dtype.kind in "OT" else values
-
-
-def read_labels(y: Any) -> tuple[NDArray[Any], Floats]:
-    """The classes in order, and for each row the index of its class."""
-    values = plain_labels(y)
+    if values.dtype.kind in "OT":
+        values = _of_one_type(values)
     if values.dtype.kind == "f":
         _check_whole(values)
     if not DTYPE.fullmatch(values.dtype.str):
         raise DataError(
             f"Expected labels that are text, integers or booleans, got dtype {values.dtype}. Convert y, e.g. to text."
         )
+    return values
+
+
+def labels_like(classes: NDArray[Any], y: Any) -> NDArray[Any]:
+    """y as `plain_labels`, of text if the classes are: other labels than theirs may be among them."""
+    values = plain_labels(y)
+    if (values.dtype.kind in "UO") != (classes.dtype.kind in "UO"):
+        raise DataError(
+            f"Expected in y labels like the classes of the fit, {listed(classes.tolist())}, got "
+            f"{listed(np.unique(values).tolist())}. Give y as it was in training."
+        )
+    return values
+
+
+def read_labels(y: Any) -> tuple[NDArray[Any], Floats]:
+    """The classes in order, and for each row the index of its class."""
+    values = plain_labels(y)
     check_classification_targets(values)
     classes, codes = np.unique(values, return_inverse=True)
     if len(classes) < 2:
@@ -66,7 +79,7 @@ def _of_one_type(values: NDArray[Any]) -> NDArray[Any]:
 
 def _check_whole(values: NDArray[Any]) -> None:
     _refuse_missing(np.flatnonzero(np.isnan(values)).tolist())
-    odd = values[(values != np.floor(values)) | (np.abs(values) > 2**53)]
+    odd = values[(values != np.floor(values)) | (np.abs(values.astype(np.float64)) > 2**53)]  # float16 ends before
     if len(odd):
         raise DataError(
             f"Unknown label type: expected classes in y, got continuous numbers such as {odd[0]}. TreedGPRegressor is "

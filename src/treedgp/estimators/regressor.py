@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
 
 from treedgp.errors import ConfigError
 from treedgp.estimators.base import TreedGPEstimator
 from treedgp.estimators.inputs import InputSchema, read_training
-from treedgp.estimators.response import read_response
+from treedgp.estimators.response import check_one_each, read_response
 from treedgp.estimators.settings import check_levels, check_of, check_positive_integer, check_share, seed_from
 from treedgp.model.data import Floats
 from treedgp.model.priors import Priors
@@ -124,6 +125,12 @@ class TreedGPRegressor(RegressorMixin, TreedGPEstimator):  # type: ignore[misc]
             return predictor.joint(X)
         mean, variance = predictor.mean_and_variance(X)
         return (mean, np.sqrt(variance)) if return_std else mean
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """R squared of the posterior mean; y is read as in fit."""
+        predicted, response = self.predict(X), read_response(y)
+        check_one_each(len(predicted), len(response))
+        return float(r2_score(response, predicted, sample_weight=sample_weight))
 
     def predict_quantiles(self, X: ArrayLike, q: ArrayLike, of: str = "y") -> Floats:
         """(row, q) posterior quantiles of a new observation (of="y") or of the surface (of="f")."""

@@ -25,6 +25,13 @@ def one_column(y: Any) -> NDArray[Any]:
         raise DataError(f"{reason}. Expected one value of y for each row of X.") from error
 
 
+def check_one_each(rows: int, values: int) -> None:
+    if rows != values:
+        raise DataError(
+            f"Expected one value of y for each of the {rows} rows of X, got {values}. Give X and y of the same rows."
+        )
+
+
 def read_response(y: Any) -> Floats:
     """The response as finite floats: arrays, lists, series and extension arrays, objects that are numbers."""
     values = one_column(y)

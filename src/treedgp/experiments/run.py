@@ -15,6 +15,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from threadpoolctl import threadpool_limits
 
 from treedgp.errors import ConfigError
+from treedgp.estimators.settings import check_run_settings
 from treedgp.experiments.figures import NO_MATPLOTLIB, has_matplotlib, save
 from treedgp.experiments.job import Experiment, Job, Outcome, Parts, Results, Settings
 from treedgp.experiments.ledger import Ledger
@@ -58,12 +59,13 @@ def reproduce(
     models : list of str, optional
         Only these rows of the table; None: all.
     n_jobs : int, optional
-        Repetitions run side by side in as many processes; None: one a core.
+        Repetitions run side by side in as many processes; None or -1: one a core.
     progressbar : bool
         On standard error, with the time left.
     """
     if name not in NAMES:
         raise ConfigError(f"the experiment must be one of {', '.join(NAMES)}, got {name!r}.")
+    check_run_settings(n_jobs, bool(progressbar))
     experiment: Experiment = import_module(f"treedgp.experiments.{name}").EXPERIMENT
     settings = settings or Settings()
     if settings.data is not None and not experiment.takes_data:
@@ -122,7 +124,7 @@ def _work(jobs: list[Job], ledger: Ledger, parts: Parts, n_jobs: int | None, pro
 
 def _outcomes(jobs: list[Job], n_jobs: int | None) -> Iterator[tuple[Job, Outcome]]:
     """As they come. Processes, not threads: CPU time is counted by the process."""
-    workers = min(len(jobs), joblib.cpu_count() if n_jobs is None else n_jobs)
+    workers = min(len(jobs), joblib.effective_n_jobs(-1 if n_jobs is None else n_jobs))
     if workers <= 1:
         yield from map(_outcome, jobs)
         return

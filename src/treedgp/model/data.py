@@ -16,6 +16,7 @@ Codes = NDArray[np.int32]
 
 SCALINGS = ("minmax", "quantile")  # of numeric inputs
 SMALLEST_RANGE = 1e-150  # of a response; and 1 / SMALLEST_RANGE is the largest
+FARTHEST = 1e100  # of a scaled input: what leaves make of it, such as its square, is finite
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +63,9 @@ class NumericColumn:
         if self.knots is not None and self.heights is not None:
             return [_interpolated(values, self.knots, self.heights)]
         width = self.high - self.low
-        return [(values - self.low) / (width if width > 0 else 1.0)]
+        with np.errstate(over="ignore"):  # an infinity is clipped
+            scaled = (values - self.low) / (width if width > 0 else 1.0)
+        return [np.clip(scaled, -FARTHEST, FARTHEST)]
 
 
 def _interpolated(values: Floats, knots: Floats, heights: Floats) -> Floats:
@@ -188,7 +191,8 @@ class ResponseScale:
                 f"The range of y must lie between {SMALLEST_RANGE:g} and {1 / SMALLEST_RANGE:g} (its square is a "
                 f"variance) or be 0, got {width:g}. Rescale y."
             )
-        return cls(width, float(np.mean(y / width)))
+        # The mean of equal values is not always that value: what is left of them would be large, or infinite.
+        return cls(width, float(y[0]) if y.min() == y.max() else float(np.mean(y / width)))
 
     def scale(self, y: Floats) -> Floats:
         return y / self.width - self.center

@@ -173,7 +173,8 @@ class ModelSpec:
         return min(1, n_leaf_columns) if self.isotropic else n_leaf_columns
 
     def min_leaf(self, n_leaf_columns: int) -> int:
-        return self.priors.tree.min_leaf or max(10, self.n_coefficients(n_leaf_columns) + 2)
+        least = self.priors.tree.min_leaf or max(10, self.n_coefficients(n_leaf_columns) + 2)
+        return min(least, np.iinfo(np.int32).max)  # more than any data have rows
 
     def core_spec(self, n_leaf_columns: int) -> _core.Spec:
         priors, spec = self.priors, _core.Spec()

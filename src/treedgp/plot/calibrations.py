@@ -12,7 +12,7 @@ from treedgp.errors import ConfigError, DataError
 from treedgp.estimators.frames import listed
 from treedgp.estimators.inputs import read_new
 from treedgp.estimators.labels import plain_labels
-from treedgp.estimators.response import read_response
+from treedgp.estimators.response import check_one_each, read_response
 from treedgp.model.data import Floats
 from treedgp.plot.fitted import Fitted
 from treedgp.plot.style import COLOURS, MUTED, axes_for, colour, grid, label, legend, shorten
@@ -62,8 +62,7 @@ def _kept_out(fitted: Fitted, X: Any, y: Any) -> tuple[Floats, Floats]:
     """X and y as the fit would have read them."""
     rows = read_new(fitted.model, fitted.model._session.schema, X)
     response = _class_indices(fitted.model.classes_, y) if fitted.is_classifier else read_response(y)
-    if len(rows) != len(response):
-        raise DataError(f"Expected one value of y for each of the {len(rows)} rows of X, got {len(response)}.")
+    check_one_each(len(rows), len(response))
     return rows, response
 
 

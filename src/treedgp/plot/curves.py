@@ -11,13 +11,14 @@ from treedgp.errors import ConfigError
 from treedgp.estimators.settings import check_share
 from treedgp.model.data import Floats
 from treedgp.plot.fitted import Fitted, varied
-from treedgp.plot.style import axes_for, colour, grid, label, legend, shorten
+from treedgp.plot.style import LINES, POINTS, axes_for, colour, form, grid, label, legend, shorten
 from treedgp.plot.training import column_axis, draw_response
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-POINTS = 120  # along a curve
+CURVE_POINTS = 120
+UNNAMED = "_"  # matplotlib leaves it out of the legend
 AVERAGED_POINTS, AVERAGED_ROWS = 30, 80
 
 
@@ -52,7 +53,7 @@ def slice(
     ax = axes_for(ax)
     grid(ax, "y")
     row = fitted.typical(at)
-    x = fitted.values(index, POINTS)
+    x = fitted.values(index, CURVE_POINTS)
     rows = varied(row, {index: x})
     if fitted.is_classifier:
         _draw_probabilities(ax, fitted, index, x, fitted.probabilities(rows))
@@ -143,13 +144,15 @@ def latent(
     ax = axes_for(ax)
     grid(ax, "y")
     row = fitted.typical(at)
-    x = fitted.values(index, POINTS)
+    x = fitted.values(index, CURVE_POINTS)
     rows = varied(row, {index: x})
     mean, _ = fitted.predictor.latent_moments(rows)
     band = fitted.predictor.latent_quantiles(rows, np.array([(1 - level) / 2, (1 + level) / 2]))
     for c, name in enumerate(fitted.classes[:-1]):
-        _draw_band(ax, fitted, index, x, mean[c], band[c].T, c, 0.25, shorten(name))
-    ax.axhline(0, color=colour(len(fitted.classes) - 1), label=f"{shorten(fitted.classes[-1])} (base)", linewidth=1.8)
+        _draw_band(ax, fitted, index, x, mean[c], band[c].T, c, 0.25, UNNAMED)
+        ax.lines[-1].set_label(shorten(name))  # classes may share a colour, not a line
+    base, text = len(fitted.classes) - 1, f"{shorten(fitted.classes[-1])} (base)"
+    ax.axhline(0, color=colour(base), linestyle=form(base, LINES), label=text, linewidth=1.8)
     legend(ax, above=len(fitted.classes))
     column_axis(ax, "x", fitted, index, fitted.rest(row, [index]))
     label(ax, y="latent")
@@ -168,17 +171,17 @@ def _draw_band(
     if fitted.is_categorical(index):
         ax.vlines(x, band[0], band[1], color=colour(c), alpha=alpha, linewidth=9, label=text)
         if mean is not None:
-            ax.plot(x, mean, "o", color=colour(c), markersize=5)
+            ax.plot(x, mean, form(c, POINTS), color=colour(c), markersize=5)
         return
     ax.fill_between(x, band[0], band[1], color=colour(c), alpha=alpha, linewidth=0, label=text)
     if mean is not None:
-        ax.plot(x, mean, color=colour(c), linewidth=1.8)
+        ax.plot(x, mean, form(c, LINES), color=colour(c), linewidth=1.8)
 
 
 def _draw_probabilities(ax: Axes, fitted: Fitted, index: int, x: Floats, probabilities: Floats) -> None:
-    line = "o" if fitted.is_categorical(index) else "-"
+    forms = POINTS if fitted.is_categorical(index) else LINES
     for c, name in enumerate(fitted.classes):
-        ax.plot(x, probabilities[:, c], line, color=colour(c), linewidth=1.8, label=shorten(name))
+        ax.plot(x, probabilities[:, c], form(c, forms), color=colour(c), linewidth=1.8, label=shorten(name))
     ax.set_ylim(-0.03, 1.03)
     label(ax, y="probability")
     legend(ax, above=len(fitted.classes))

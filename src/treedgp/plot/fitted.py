@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -107,6 +108,14 @@ class Fitted:
     def index(self, column: str | int, argument: str = "column") -> int:
         return chosen_columns(argument, [column], [], self.names)[0]
 
+    def indices(self, columns: Any, how_many: str) -> list[int]:
+        """Of the argument `columns`, in the order given. A text is no list of its letters."""
+        if isinstance(columns, str) or not isinstance(columns, Iterable):
+            raise ConfigError(
+                f"columns must be a list of {how_many} columns, such as {self.names[:2]}, got {columns!r}."
+            )
+        return [self.index(column, "columns") for column in columns]
+
     def is_categorical(self, index: int) -> bool:
         return isinstance(self.columns[index], CategoricalColumn)
 
@@ -127,26 +136,36 @@ class Fitted:
 
     def typical(self, at: Mapping[str | int, Any] | None = None) -> Floats:
         """(columns): medians and commonest levels, with the values of `at` (column -> number or level) in place."""
+        if at is not None and not isinstance(at, Mapping):
+            raise ConfigError(
+                f"at must be a dict, column -> number or level, such as {{{self.names[0]!r}: ...}}, got {at!r}."
+            )
         row = np.median(self.X, axis=0)
         for i, column in enumerate(self.columns):
             if isinstance(column, CategoricalColumn):
                 row[i] = np.bincount(self.X[:, i].astype(int)).argmax()
         for name, value in (at or {}).items():
             i = self.index(name, "at")
-            row[i] = self._code(self.columns[i], value)
+            row[i] = self._code(i, value)
         return row
 
-    @staticmethod
-    def _code(column: Column, value: Any) -> float:
+    def _code(self, index: int, value: Any) -> float:
+        column = self.columns[index]
         if isinstance(column, CategoricalColumn):
-            if str(value) not in column.labels:
-                levels = ", ".join(column.labels)
-                raise ConfigError(f"at: expected a level of {column.name!r} ({levels}), got {value!r}.")
-            return float(column.labels.index(str(value)))
+            code: float = self.model._session.schema.code(index, value)
+            if code >= 0:
+                return code
+            if str(value) in column.labels:  # as it is called in print
+                return float(column.labels.index(str(value)))
+            levels = ", ".join(column.labels)
+            raise ConfigError(f"at: expected a level of {column.name!r} ({levels}), got {value!r}.")
         try:
-            return float(value)
-        except (TypeError, ValueError):
-            raise ConfigError(f"at: expected a number for {column.name!r}, got {value!r}.") from None
+            number = float(value)
+        except (TypeError, ValueError, OverflowError):
+            number = math.nan
+        if not math.isfinite(number):
+            raise ConfigError(f"at: expected a finite number for {column.name!r}, got {value!r}.")
+        return number
 
     def rest(self, row: Floats, shown: list[int]) -> str:
         """In words: where the columns that are not shown stand."""

@@ -49,10 +49,7 @@ def partition(
         The class whose tree is drawn, where each has its own; None: the first.
     """
     fitted = Fitted.of(model)
-    if columns is None:
-        shown = sorted(fitted.ranked(numeric=False)[:2])
-    else:
-        shown = [fitted.index(column, "columns") for column in columns]
+    shown = sorted(fitted.ranked(numeric=False)[:2]) if columns is None else fitted.indices(columns, "one or two")
     if len(set(shown)) != len(shown) or len(shown) not in (1, 2):
         raise ConfigError(f"columns must be one or two different columns, got {columns!r}.")
     ax = axes_for(ax)

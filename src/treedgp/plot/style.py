@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,8 @@ if TYPE_CHECKING:
 
 # Okabe and Ito's colours in an order where neighbours differ most; black and yellow vanish on a dark or a white page.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6d46")
+# Ways to draw them: where the colours begin anew, the next.
+LINES, POINTS, HATCHES = ("-", "--", ":", "-."), ("o", "s", "^", "D"), ("", "////", "....", "xxxx")
 MEAN_MAP, ERROR_MAP = "viridis", "cividis"
 # Used for nothing else, so that the report can exchange them on a dark page.
 INK, MUTED, GRID, PAPER = "#1d2733", "#5f6b7b", "#dde3ea", "#fefefd"
@@ -22,6 +25,11 @@ CHARACTERS = 17  # of a legend, to an inch of the axes' width, labels of the tic
 
 def colour(i: int) -> str:
     return COLOURS[i % len(COLOURS)]
+
+
+def form(i: int, forms: tuple[str, ...]) -> str:
+    """That of `forms` in which the thing with colour(i) is drawn."""
+    return forms[i // len(COLOURS) % len(forms)]
 
 
 def axes_for(ax: Axes | None, width: float = WIDTH, height: float = HEIGHT) -> Axes:
@@ -71,8 +79,8 @@ def number_ticks(ax: Axes, axis: str) -> None:
     ticks.set_major_formatter(lambda value, _: f"{value:g}".replace("-", "\N{MINUS SIGN}"))
 
 
-def legend(ax: Axes, *, above: int = 0, **options: Any) -> None:
-    """Where it hides least, or above the axes, and their title, for this many entries."""
+def legend(ax: Axes, *, above: int = 0, **options: Any) -> int:
+    """Where it hides least, or above the axes, and their title, for this many entries; returns its number of rows."""
     if above:
         entries = options.get("handles") or ax.get_legend_handles_labels()[0]
         longest = max((len(str(entry.get_label())) for entry in entries), default=0)
@@ -83,6 +91,8 @@ def legend(ax: Axes, *, above: int = 0, **options: Any) -> None:
     box = ax.legend(frameon=False, fontsize=9, labelcolor=INK, **options)
     for text in box.get_texts():
         text.set_parse_math(False)
+    columns: int = options.get("ncols", 1)
+    return math.ceil(len(box.get_texts()) / columns)
 
 
 def colour_bar(ax: Axes, mappable: Any, text: str) -> None:

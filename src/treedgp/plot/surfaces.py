@@ -29,7 +29,7 @@ def surface(
     at: Mapping[str | int, Any] | None = None,
     target: Any = None,
 ) -> Axes:
-    """Draw predictions over two numeric columns.
+    """Draw predictions over two numeric columns, with a dot for each training row, wherever its other columns are.
 
     Parameters
     ----------
@@ -46,11 +46,16 @@ def surface(
     at
         Where the other columns stand (column -> number or level); by default at the median or commonest level.
     target
-        A class.
+        A class, one of `classes_`.
     """
     if of not in ("mean", "error"):
         raise ConfigError(f"of must be 'mean' or 'error', got {of!r}.")
     fitted = Fitted.of(model)
+    if target is not None and not fitted.is_classifier:
+        raise ConfigError(
+            f"target names a class, and a regressor has none: expected None, got {target!r}. Leave it out."
+        )
+    shown_class = None if target is None else _class_index(fitted, target)
     across, up = _two_numeric(fitted, columns)
     ax = axes_for(ax)
     row = fitted.typical(at)
@@ -62,7 +67,7 @@ def surface(
         shown = (mean, MEAN_MAP, "posterior mean") if of == "mean" else (np.sqrt(variance), ERROR_MAP, "sd of a new y")
         _draw_numbers(ax, x, y, *shown)
     else:
-        _draw_classes(ax, fitted, x, y, fitted.probabilities(rows), of, target)
+        _draw_classes(ax, fitted, x, y, fitted.probabilities(rows), of, shown_class)
     ax.plot(fitted.X[:, across], fitted.X[:, up], ".", color=INK, markersize=2, alpha=0.5, rasterized=True)
     column_axis(ax, "x", fitted, across, fitted.rest(row, [across, up]))
     column_axis(ax, "y", fitted, up)
@@ -70,28 +75,37 @@ def surface(
 
 
 def _two_numeric(fitted: Fitted, columns: Sequence[str | int] | None) -> tuple[int, int]:
-    shown = sorted(fitted.ranked()[:2]) if columns is None else [fitted.index(column, "columns") for column in columns]
+    shown = sorted(fitted.ranked()[:2]) if columns is None else fitted.indices(columns, "two")
     if len(set(shown)) != 2 or any(fitted.is_categorical(i) for i in shown):
+        got = f"{columns!r} of {', '.join(fitted.names)}"
+        if columns is None:
+            got = f"a model with {'only ' + fitted.names[shown[0]] if shown else 'none'}"
         raise ConfigError(
-            f"surface needs two different numeric columns, got {columns!r} of {', '.join(fitted.names)}. "
-            "Over one column use slice or projection."
+            f"surface needs two different numeric columns, got {got}. Over one column use slice or projection."
         )
     return shown[0], shown[1]
+
+
+def _class_index(fitted: Fitted, target: Any) -> int:
+    labels = fitted.model.classes_.tolist()
+    try:
+        return int(labels.index(target))
+    except (ValueError, TypeError):  # no such label, or nothing that compares with one
+        raise ConfigError(f"target must be one of {', '.join(map(repr, labels))}, got {target!r}.") from None
 
 
 def _draw_numbers(ax: Axes, x: Floats, y: Floats, values: Floats, colours: str, text: str) -> None:
     colour_bar(ax, _image(ax, x, y, values.reshape(len(y), len(x)), cmap=colours), text)
 
 
-def _draw_classes(ax: Axes, fitted: Fitted, x: Floats, y: Floats, probabilities: Floats, of: str, target: Any) -> None:
+def _draw_classes(
+    ax: Axes, fitted: Fitted, x: Floats, y: Floats, probabilities: Floats, of: str, shown: int | None
+) -> None:
     if of == "error":
         bits = entr(probabilities).sum(axis=1) / np.log(2)
         _draw_numbers(ax, x, y, bits, ERROR_MAP, "entropy (bits)")
-    elif target is not None:
-        if str(target) not in fitted.classes:
-            raise ConfigError(f"target must be one of {', '.join(fitted.classes)}, got {target!r}.")
-        share = probabilities[:, fitted.classes.index(str(target))]
-        _draw_numbers(ax, x, y, share, MEAN_MAP, f"P({shorten(str(target))})")
+    elif shown is not None:
+        _draw_numbers(ax, x, y, probabilities[:, shown], MEAN_MAP, f"P({shorten(fitted.classes[shown])})")
     else:
         _draw_likeliest(ax, fitted, x, y, probabilities)
 

@@ -12,13 +12,14 @@ from treedgp.errors import ConfigError
 from treedgp.model.data import Floats
 from treedgp.plot.fitted import Fitted
 from treedgp.plot.regions import leaf_of_rows
-from treedgp.plot.style import INK, MEAN_MAP, MUTED, PAPER, axes_for, colour, label, legend, shorten
+from treedgp.plot.style import HATCHES, INK, MEAN_MAP, MUTED, PAPER, axes_for, colour, form, label, legend, shorten
 from treedgp.posterior.trees import Leaf, Node, Split, Tree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.patches import Rectangle
 
-LEAF_WIDTH, LEVEL_HEIGHT = 1.0, 0.8  # inches
+LEAF_WIDTH, LEVEL_HEIGHT, LEGEND_ROW = 1.0, 0.8, 0.25  # inches
 BAR = 0.8  # width of a class bar; leaves are 1 apart
 
 
@@ -41,10 +42,10 @@ def tree(model: Any, ax: Axes | None = None, *, height: int | None = None, targe
     """
     fitted = Fitted.of(model)
     drawn = _chosen(fitted, height, target)
-    bars = fitted.is_classifier
     title = fitted.tree_title(target)
-    room = (0.35 if bars else 0.1) + (0.25 if title else 0.0)  # for the legend and the title
-    ax = axes_for(ax, max(3.0, LEAF_WIDTH * drawn.n_leaves + 0.4), LEVEL_HEIGHT * drawn.height + room)
+    width, high = max(3.0, LEAF_WIDTH * drawn.n_leaves + 0.4), LEVEL_HEIGHT * drawn.height + 0.1 + 0.25 * bool(title)
+    own_figure = ax is None
+    ax = axes_for(ax, width, high)
     ax.set_axis_off()
     label(ax, title=title)
     places = _Places.of(drawn.root)
@@ -52,8 +53,11 @@ def tree(model: Any, ax: Axes | None = None, *, height: int | None = None, targe
     leaf_of_row = leaf_of_rows(drawn.root, fitted, fitted.X)
     leaves = [fitted.y[leaf_of_row == i] for i in range(drawn.n_leaves)]
     depths = [places.depth[id(leaf)] for leaf in places.leaves]
-    if bars:
+    if fitted.is_classifier:
         _draw_class_bars(ax, leaves, depths, fitted.classes)
+        rows = _draw_legend(ax, fitted.classes)
+        if own_figure:
+            ax.figure.set_figheight(high + LEGEND_ROW * rows)  # type: ignore[union-attr]
     else:
         _draw_means(ax, leaves, depths)
     ax.set_xlim(-0.55, drawn.n_leaves - 0.45)
@@ -133,15 +137,24 @@ def _rounded(value: float, width: float) -> str:
     return f"{round(value, max(0, decimals)) + 0.0:.{max(0, decimals)}f}" if -3 <= decimals <= 5 else f"{value:.3g}"
 
 
-def _draw_class_bars(ax: Axes, leaves: list[Floats], depths: list[int], classes: list[str]) -> None:
+def _class_box(at: tuple[float, float], width: float, height: float, c: int, text: str = "") -> Rectangle:
     from matplotlib.patches import Rectangle
 
+    look: dict[str, Any] = {"facecolor": colour(c), "edgecolor": PAPER, "hatch": form(c, HATCHES), "linewidth": 0}
+    return Rectangle(at, width, height, zorder=2, label=text, **look)
+
+
+def _draw_class_bars(ax: Axes, leaves: list[Floats], depths: list[int], classes: list[str]) -> None:
     for i, (rows, depth) in enumerate(zip(leaves, depths, strict=True)):
         shares = np.bincount(rows.astype(int), minlength=len(classes)) / len(rows)
         begin = i - BAR / 2
         for c, share in enumerate(shares):
-            ax.add_patch(Rectangle((begin, -depth - 0.1), BAR * share, 0.2, color=colour(c), linewidth=0, zorder=2))
+            ax.add_patch(_class_box((begin, -depth - 0.1), BAR * share, 0.2, c))
             begin += BAR * share
         ax.text(i, -depth - 0.15, f"n = {len(rows)}", ha="center", va="top", fontsize=9, color=INK)
-    keys = [Rectangle((0, 0), 1, 1, color=colour(c), label=shorten(name)) for c, name in enumerate(classes)]
-    legend(ax, above=len(keys), handles=keys, handlelength=1)
+
+
+def _draw_legend(ax: Axes, classes: list[str]) -> int:
+    """The number of its rows."""
+    keys = [_class_box((0, 0), 1, 1, c, shorten(name)) for c, name in enumerate(classes)]
+    return legend(ax, above=len(keys), handles=keys, handlelength=1)

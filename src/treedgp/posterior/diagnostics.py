@@ -35,6 +35,7 @@ NO_CHANGE = "no change seen"
 CHAINS_DISAGREE = "chains disagree"
 NOT_FINITE = "values not finite"
 TOO_FEW_DRAWS = "too few draws"
+ONE_CHAIN = "one chain"
 
 
 @dataclass(frozen=True)
@@ -153,7 +154,7 @@ def _note(trace: Array) -> str:
         return TOO_FEW_DRAWS
     if _is_still(trace):
         return NO_CHANGE if (trace == trace[0, 0]).all() else CHAINS_DISAGREE
-    return ""
+    return ONE_CHAIN if len(trace) == 1 else ""
 
 
 def _split(trace: Array) -> Array:

@@ -48,6 +48,10 @@ MAX_NESTING = 20  # of meta
 
 def check_path(path: str | os.PathLike[str]) -> Path:
     """The file to write, links followed. A folder is none, and none is made."""
+    if not isinstance(path, str | os.PathLike):
+        raise ConfigError(
+            f"Expected the path of a file to write, text or pathlib.Path, got {path!r}. Give a file name."
+        )
     target = Path(os.path.realpath(path))
     if target.is_dir():
         raise ConfigError(f"Expected the name of a file to write, got the folder {str(path)!r}. Add a file name.")

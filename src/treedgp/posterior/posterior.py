@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from xarray import DataTree
 
 N_PROBES = 5
+# Those that propose correlation matrices: sigma2 where points have noise of their own, which is relative to it.
+FACTORISED_MOVES = (*TREE_MOVES, "range", "nugget", "sigma2")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,7 +41,7 @@ class Posterior:
     predictor: Predictor | ClassPredictor
     probes: Floats  # (N_PROBES, columns)
     counts: NDArray[np.int64]  # (chain, move, 2): attempted, accepted after tuning
-    failed_factorisations: int
+    failed_factorisations: int  # after tuning
     has_tree: bool
     timings: dict[str, float]
 
@@ -131,13 +133,14 @@ class Posterior:
 
     def health(self) -> list[Finding]:
         """What the diagnostics say, in words; `str()` of a finding is a sentence."""
-        evaluations = int(self.counts[..., 0].sum())
+        moves = [*TREE_MOVES, *SCALAR_MOVES]
+        proposals = int(self.counts[:, [moves.index(move) for move in FACTORISED_MOVES], 0].sum())
         no_split = self._why_no_split() if self.has_tree else []
         findings = examine(
             self.descriptions(),
             self.draws.n_chains,
             self.tree_changes if self.has_tree and not no_split else None,
-            self.failed_factorisations / max(1, evaluations),
+            min(1.0, self.failed_factorisations / max(1, proposals)),  # a tree move may propose several
         )
         return no_split + findings
 

@@ -79,15 +79,16 @@ class Predictor:
     def joint(self, X: Floats, of: str = "y") -> tuple[Floats, Floats]:
         """Mean (row) and covariance (row, row)."""
         self._check_joint(len(X))
-        total, square = np.zeros(len(X)), np.zeros((len(X), len(X)))
+        average, square = np.zeros(len(X)), np.zeros((len(X), len(X)))
         n = len(self.draws)
-        for mean, noise, cov in self._joint_draws(X, np.arange(n)):
-            total += mean
-            square += cov + np.outer(mean, mean)
+        for before, (mean, noise, cov) in enumerate(self._joint_draws(X, np.arange(n))):
+            # From the average so far: a difference of squares has no digits left where sds are small against the mean.
+            off = mean - average
+            average += off / (before + 1)
+            square += cov + np.outer(off, off) * (before / (before + 1))
             if of == "y":
                 square[np.diag_indices(len(X))] += noise
-        total /= n
-        return self.problem.scale.unscale(total), (square / n - np.outer(total, total)) * self.problem.scale.width**2
+        return self.problem.scale.unscale(average), square / n * self.problem.scale.width**2
 
     def sample_f(self, X: Floats, draws: np.ndarray, rng: np.random.Generator) -> Floats:
         """(draw, row): f(x), jointly over rows, one sample a draw."""
@@ -131,7 +132,8 @@ class Predictor:
         if rows > JOINT_ROWS:
             raise DataError(
                 f"A joint law over {rows} rows needs a {rows} x {rows} matrix for each draw; at most {JOINT_ROWS} "
-                "rows are allowed. Ask for fewer rows at a time, or for standard deviations and quantiles instead."
+                "rows are allowed. Ask for fewer rows at a time, or for each row alone: standard deviations and "
+                "quantiles of a regressor, latent_mean_and_variance of a classifier."
             )
 
 

@@ -42,6 +42,16 @@ def trees(fitted: Fitted) -> Iterator[Picture]:
             yield picture(ax, f"Tree: {whose.lower()} {height}", caption, str(tree))
 
 
+def trees_left_out(fitted: Fitted) -> str:
+    """A sentence, if there are more classes than those shown."""
+    if len(fitted.targets) <= TARGETS:
+        return ""
+    return (
+        f"Shown are the trees of {TARGETS} of the {len(fitted.targets)} classes that have one; "
+        "posterior_.map_trees(target=...) has the others."
+    )
+
+
 def regions(fitted: Fitted) -> Iterator[Picture]:
     """The partition and, over two numeric columns, predictions and their error."""
     model = fitted.model
@@ -69,7 +79,7 @@ def effects(fitted: Fitted) -> Iterator[Picture]:
             yield picture(plot.slice(model, column=index), f"{name}: the other columns fixed")
     if fitted.is_classifier and fitted.spec.leaf != "constant":
         along = (fitted.ranked() or columns)[0]
-        yield picture(plot.latent(model, column=along), "Latents by class: the highest is the likeliest class")
+        yield picture(plot.latent(model, column=along), "Latents by class, with bands; the base class is at 0")
 
 
 def traces(fitted: Fitted) -> Iterator[Picture]:

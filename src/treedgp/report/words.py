@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 from dataclasses import fields
 from numbers import Integral
-from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -105,7 +104,8 @@ def code_in_words(fitted: Fitted) -> str:
     if getattr(model, "priors", None) is not None:
         names += ["Priors", *sorted(type(getattr(model.priors, part.name)).__name__ for part in fields(Priors))]
     seeded = isinstance(model.random_state, Integral)
-    call = (model if seeded else clone(model).set_params(random_state=None)).__repr__(N_CHAR_MAX=1_000_000)
+    changes = {"draws": _draws(fitted)} if seeded else {"draws": _draws(fitted), "random_state": None}
+    call = clone(model).set_params(**changes).__repr__(N_CHAR_MAX=1_000_000)
     columns = ", ".join(fitted.names[:5]) + (", ..." if len(fitted.names) > 5 else "")
     lines = [
         *(["from numpy import array"] if "array(" in call else []),
@@ -157,6 +157,12 @@ def _trees_in_words(fitted: Fitted) -> str:
     return "A random tree cuts the inputs into regions."
 
 
-def settings(model: Any) -> dict[str, str]:
+def _draws(fitted: Fitted) -> int:
+    """Those there are; after extend() or Ctrl-C not those asked for at first."""
+    draws: int = fitted.model.posterior_.draws.n_draws
+    return draws
+
+
+def settings(fitted: Fitted) -> dict[str, str]:
     """Every constructor argument, as code."""
-    return {name: repr(value) for name, value in model.get_params().items()}
+    return {name: repr(value) for name, value in {**fitted.model.get_params(), "draws": _draws(fitted)}.items()}

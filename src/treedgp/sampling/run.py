@@ -28,7 +28,7 @@ class Run:
     chains: list[Chain]
     draws: list[list[list[Arrays]]]  # by chain, a list of chunks, each by layer
     counts: NDArray[np.int64]  # (chain, move, 2), of the rounds after tuning
-    failed_factorisations: int = 0
+    failed_factorisations: int = 0  # of the rounds after tuning
     seconds: float = 0.0  # by the clock
     work: float = 0.0  # seconds of the rounds themselves, shared out over the workers
 
@@ -51,7 +51,7 @@ class Run:
             self.draws[i].append(chunk.draws)
             if not tuning:
                 self.counts[i] += chunk.counts
-            self.failed_factorisations += chunk.failed_factorisations
+                self.failed_factorisations += chunk.failed_factorisations
 
 
 @contextmanager
