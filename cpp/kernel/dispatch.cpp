@@ -57,8 +57,7 @@ Choice choose() {
   std::string available;
   for (const Candidate& c : candidates) {
     if (!c.supported()) continue;
-    if (!free_choice && std::strcmp(forced, c.table->name) == 0) return {c.table, c.table};
-    if (free_choice) {
+    if (free_choice || std::strcmp(forced, c.table->name) == 0) {
       const Ops* narrow = c.table->width > 4 ? find("avx512vl") : nullptr;
       return {c.table, narrow ? narrow : c.table};
     }

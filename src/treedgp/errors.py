@@ -1,4 +1,8 @@
-"""The errors and warnings that treedgp raises."""
+"""The errors and warnings that treedgp raises, and whose line a warning points to."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from sklearn.exceptions import ConvergenceWarning as _SklearnConvergenceWarning
 
@@ -33,3 +37,23 @@ class SamplerError(TreedGPError, RuntimeError):
 
 class ConvergenceWarning(_SklearnConvergenceWarning):  # type: ignore[misc]
     """The chains give a reason to distrust the posterior."""
+
+
+@contextmanager
+def sampler_errors(what: str) -> Iterator[None]:
+    """What the core gives up on, with what to do."""
+    try:
+        yield
+    except RuntimeError as error:
+        raise SamplerError(
+            f"{what}: {error}. Duplicate rows with a nugget near 0 do that: use a nugget prior away from 0, "
+            "or drop the duplicates. So do numbers many powers of ten apart: rescale them."
+        ) from error
+
+
+def frames_to_the_user() -> int:
+    """Stack level, seen from the caller, of the first frame outside this package."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals["__name__"].startswith("treedgp."):
+        level, frame = level + 1, frame.f_back
+    return level

@@ -185,3 +185,12 @@ def test_whole_numbers_with_holes_are_labels(folder, fit, run):
     wave().assign(kind=np.where(np.arange(60) == 7, np.nan, np.arange(60) % 2)).to_csv("holes.csv", index=False)
     assert fit("holes.csv", "--target", "kind", "--drop-missing").exit_code == 0
     assert run("predict", "model.npz", "holes.csv").stdout.startswith("label,p_0,p_1\n")
+
+
+def test_one_chain_has_nothing_to_agree_with(folder, run):
+    simple = ["--leaf", "linear", "--no-tree", "--draws", 400]
+    assert "\nThe chains agree.\n" in run("fit", "wave.csv", "--target", "y", *simple).stdout
+    assert (
+        "Agreement between chains was not checked."
+        in run("fit", "wave.csv", "--target", "y", *simple, "--chains", 1).stdout
+    )

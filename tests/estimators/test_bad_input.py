@@ -307,7 +307,7 @@ def test_a_huge_constant_response_is_predicted():
     assert mean == pytest.approx(np.full(40, 1e300), rel=1e-12)
 
 
-@pytest.mark.parametrize("min_leaf", [41, 2**31, 10**30])
+@pytest.mark.parametrize("min_leaf", [41, 2**31 - 1])
 def test_leaves_that_must_hold_more_than_all_rows_are_no_split(min_leaf):
     fitted = model(leaf="linear", priors=Priors(tree=TreePrior(min_leaf=min_leaf))).fit(X, Y)
     assert (fitted.posterior_.n_leaves == 1).all()

@@ -1,6 +1,7 @@
 """Labels of every kind, rare classes, many classes; and what is no label is refused in words."""
 
 import datetime as dt
+import tracemalloc
 from decimal import Decimal
 
 import numpy as np
@@ -8,7 +9,7 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import DataConversionWarning
 
-from treedgp import DataError, TreedGPClassifier
+from treedgp import DataError, FormatError, TreedGPClassifier
 from treedgp.estimators.labels import labels_from_json, labels_to_json, read_labels
 
 pytestmark = pytest.mark.filterwarnings("ignore::treedgp.ConvergenceWarning")
@@ -82,6 +83,28 @@ def test_labels_keep_their_type(kind):
     labels = labels_from_json(labels_to_json(fitted.classes_))
     assert labels.dtype == fitted.classes_.dtype
     assert labels.tolist() == classes
+
+
+MANY = [str(i) for i in range(5000)]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"dtype": "<U999999", "values": MANY},
+        {"dtype": "<U2"},
+        {"dtype": "<i8"},
+        {"values": ["no"]},
+        {"values": ["no", 1]},
+    ],
+)
+def test_labels_of_a_changed_file_are_refused_before_they_take_memory(change):
+    held = labels_to_json(np.array(["no", "yes"]))
+    tracemalloc.start()
+    with pytest.raises(FormatError, match="class labels of one type"):
+        labels_from_json({**held, **change})
+    assert tracemalloc.get_traced_memory()[1] < 1e6
+    tracemalloc.stop()
 
 
 def test_the_score_weighs_rows_and_takes_one_class():

@@ -130,6 +130,32 @@ def test_another_instruction_set_is_refused(tmp_path, monkeypatch):
         loaded.extend(5)
 
 
+def test_a_refused_file_still_says_which_instruction_set_drew_it(tmp_path, monkeypatch):
+    path = tmp_path / "run.npz"
+    model().fit(*frame(), checkpoint=path)
+    before = path.read_bytes()
+    monkeypatch.setattr(session._core, "isa", lambda: "abacus")
+    for _ in range(2):
+        with pytest.raises(ConfigError, match="TREEDGP_ISA="):
+            model().fit(*frame(), checkpoint=path)
+        assert path.read_bytes() == before
+    loaded = treedgp.load(path)
+    loaded.save(path)
+    assert path.read_bytes() == before
+
+
+def test_an_unknown_instruction_set_is_told_as_what_it_is(fitted, tmp_path, monkeypatch):
+    fitted.save(tmp_path / "model.npz")
+
+    def isa():
+        raise RuntimeError("TREEDGP_ISA: expected one of avx2, scalar on this machine, got 'abacus'")
+
+    monkeypatch.setattr(session._core, "isa", isa)
+    for start in (lambda: model().fit(*frame()), lambda: treedgp.load(tmp_path / "model.npz")):
+        with pytest.raises(ConfigError, match=r"TREEDGP_ISA: expected one of .* got 'abacus'\. Change it"):
+            start()
+
+
 def test_a_checkpoint_still_tuning_says_how_to_go_on(tmp_path):
     X, y = frame()
     path = tmp_path / "run.npz"
@@ -158,7 +184,7 @@ sys.path.insert(0, sys.argv[2])
 warnings.simplefilter("ignore")
 from treedgp.estimators import persistence, session
 from treedgp.posterior import io
-persistence.CHECKPOINT_SECONDS = 0
+persistence.CHECKPOINT_SECONDS, persistence.CHECKPOINT_SHARE = 0, 1e9
 from test_persistence import frame, model
 print("ready", flush=True)
 model(draws=4000, tune=2000).fit(*frame(), checkpoint=sys.argv[1])
@@ -211,6 +237,22 @@ def test_a_checkpoint_that_cannot_be_written_is_known_before_sampling(tmp_path):
     estimator.predict(X)  # the first fit is still there
 
 
+def test_a_file_that_takes_long_to_write_is_written_less_often(fitted, tmp_path, monkeypatch):
+    times = iter([0.0, 5.0, 5.0, 25.0, 30.0, 224.0, 226.0, 226.0, 226.5])
+    monkeypatch.setattr(persistence.time, "monotonic", lambda: next(times))
+    written = []
+    monkeypatch.setattr(persistence, "save", lambda *_: written.append(1))
+    checkpoint = persistence.Checkpoint(tmp_path / "run.npz", fitted, fitted._session)
+    for count in (1, 1, 1, 2):  # at 5 s, which takes 20 s; not at 30 s, nor at 224; at 226
+        checkpoint.after_chunk()
+        assert len(written) == count
+
+
+def test_a_model_is_loaded_from_a_path():
+    with pytest.raises(ConfigError, match=r"path of a file to read, text or pathlib\.Path, got None"):
+        treedgp.load(None)
+
+
 def test_a_checkpoint_is_a_path():
     with pytest.raises(ConfigError, match=r"Expected the path of a file to write, text or pathlib\.Path, got 5"):
         model().fit(*frame(), checkpoint=5)
@@ -256,7 +298,21 @@ def test_hostile_settings_are_refused_or_harmless(fitted, tmp_path, change):
 
 
 @pytest.mark.parametrize(
-    "change", [{"chains": 10**9}, {"round": -1}, {"seed": "x"}, {"split": [99]}, {"scaling": "log"}]
+    "change",
+    [
+        {"chains": 10**9},
+        {"round": -1},
+        {"seed": "x"},
+        {"split": [99]},
+        {"split": [-1, 0]},
+        {"split": [0] * 50},
+        {"leaf": [0.0]},
+        {"leaf": "0"},
+        {"scaling": "log"},
+        {"isa": 5},
+        {"isa": "x" * 1000},
+        {"isa": "\x1b[2J"},
+    ],
 )
 def test_hostile_descriptions_are_refused(fitted, tmp_path, change):
     path = tmp_path / "model.npz"

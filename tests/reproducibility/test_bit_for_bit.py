@@ -221,6 +221,12 @@ def on_scalar():
     return json.loads(done.stdout)
 
 
+def test_the_set_that_files_name_gives_the_draws_of_the_free_choice():
+    free = run_on("")
+    assert free.returncode == 0, free.stderr[-2000:]
+    assert run_on(json.loads(free.stdout)["isa"]).stdout == free.stdout
+
+
 @pytest.mark.parametrize("isa", ["avx512", "avx512vl", "avx2", "baseline"])
 def test_instruction_sets_agree(isa, on_scalar):
     done = run_on(isa)

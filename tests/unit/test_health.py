@@ -106,7 +106,7 @@ def test_one_chain_is_said_to_be_unchecked():
 
 def test_failed_factorisations_are_reported_above_one_percent():
     assert texts(look(noise(), failed=0.009), "warning") == ""
-    assert "2.5% of the correlation matrices" in texts(look(noise(), failed=0.025), "warning")
+    assert "2.5% of the matrices" in texts(look(noise(), failed=0.025), "warning")
 
 
 def test_all_warnings_are_raised_as_one():
@@ -163,7 +163,7 @@ def test_a_fit_that_keeps_one_leaf_is_healthy_and_says_no_change_seen():
 @pytest.mark.parametrize(("failed", "share"), [(6, None), (15, "2.5%"), (5000, "100.0%")])
 def test_failed_factorisations_are_a_share_of_the_moves_that_propose_matrices(failed, share):
     message = texts(posterior(np.ones((4, N), int), noise(), noise(1), failed=failed).health(), "warning")
-    assert message.partition(" of the correlation")[0] == (share or "")
+    assert message.partition(" of the matrices")[0] == (share or "")
 
 
 def test_factorisations_that_fail_in_tuning_are_not_counted():

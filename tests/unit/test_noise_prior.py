@@ -94,6 +94,12 @@ def test_half_t_refuses_what_is_no_scale(bad):
         NoisePrior(g_shape=bad)
 
 
+@pytest.mark.parametrize("bad", [1e-200, 1e200])
+def test_half_t_refuses_scales_whose_squares_are_no_numbers(bad):
+    with pytest.raises(ConfigError, match="between 1e-100 and 1e100"):
+        NoisePrior.half_t(bad)
+
+
 @pytest.mark.parametrize(
     ("settings", "n_classes", "tree_moves"),
     [

@@ -50,7 +50,7 @@ WRONG = [
     *[(TreePrior, "alpha", value) for value in (0, 1, -0.1, 1.5, *NOT_A_NUMBER)],
     *[(TreePrior, "beta", value) for value in (-1, *NOT_A_NUMBER)],
     *[(TreePrior, "min_leaf", value) for value in (0, -3, 2.5, "10")],
-    *[(TreePrior, "max_depth", value) for value in (0, -1, 1.5, "deep")],
+    *[(TreePrior, name, value) for name in ("min_leaf", "max_depth") for value in (0, -1, 1.5, "deep", 2**31)],
     *[(cls, "fixed", value) for cls in (LengthscalePrior, NuggetPrior) for value in (-1, math.nan, math.inf, "1")],
     *[(NuggetPrior, name, value) for name in ("weights", "shapes", "rates") for value in ((0,), (-1,), (math.nan,))],
     *[(NuggetPrior, name, value) for name in ("weights", "shapes", "rates") for value in ((), (1, 1), 1.0, None)],

@@ -18,15 +18,32 @@ def run_of(rounds, seconds):
 
 
 def test_a_slow_fit_is_announced_with_an_estimate():
-    with pytest.warns(UserWarning, match=r"about 33 minutes.*n\^3"):
-        warn_if_slow(run_of(1, 1.0), rounds=2000)
+    with pytest.warns(UserWarning, match=r"about 33 minutes.*n\^3") as caught:
+        warn_if_slow(1.0, rounds=2000)
+    assert caught[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warn_if_slow(run_of(1, 0.9 * SLOW_SECONDS / 2000), rounds=2000)
+        warn_if_slow(0.9 * SLOW_SECONDS / 2000, rounds=2000)
+
+
+@pytest.mark.parametrize(
+    ("rounds", "done", "work", "message"),
+    [
+        (2000, 1000, 0.0, "about 25 minutes: 1000 rounds of 1.5 s"),  # loaded: what was spent is not known
+        (2000, 1000, 1e6, "about 25 minutes: 1000 rounds of 1.5 s"),  # extended
+        (1200, 1000, 1e6, None),
+    ],
+)
+def test_a_run_that_goes_on_counts_what_is_left(rounds, done, work, message):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        Progress(False, run_of(done, work), rounds, 500).report(run_of(done + 2, work + 3.0))
+    assert len(caught) == (message is not None)
+    assert all(message in str(w.message) for w in caught)
 
 
 def test_it_is_announced_once():
-    with warnings.catch_warnings(record=True) as caught, Progress(False, 2000, 1000) as progress:
+    with warnings.catch_warnings(record=True) as caught, Progress(False, run_of(0, 0.0), 2000, 1000) as progress:
         warnings.simplefilter("always")
         progress.report(run_of(1, 1.0))
         progress.report(run_of(2, 2.0))
@@ -57,7 +74,7 @@ def drawn(rounds, traces):
 
 def test_the_bar_tells_how_the_chains_are_doing():
     traces = np.random.default_rng(0).standard_normal((2, 40))
-    progress = Progress(True, 2000, 1000, rhat)
+    progress = Progress(True, run_of(0, 0.0), 2000, 1000, rhat)
     assert progress.health(drawn(999, traces)) == "tuning: 3.0 leaves, log posterior -12.2"
     said = progress.health(drawn(1040, traces))
     assert said == f"drawing: 3.0 leaves, log posterior -12.2, R-hat {rhat(traces):.2f}"
@@ -66,7 +83,7 @@ def test_the_bar_tells_how_the_chains_are_doing():
 
 
 def test_too_few_draws_have_no_r_hat():
-    said = Progress(True, 2000, 1000, rhat).health(drawn(1002, np.zeros((2, 6))))
+    said = Progress(True, run_of(0, 0.0), 2000, 1000, rhat).health(drawn(1002, np.zeros((2, 6))))
     assert "R-hat" not in said
 
 
@@ -77,7 +94,7 @@ def test_the_bar_fits_into_80_columns(monkeypatch):
     monkeypatch.setattr("treedgp.sampling.progress.DELAY_SECONDS", 0.0)
     run = drawn(1500, np.random.default_rng(0).standard_normal((2, 40)) - 12345)
     run.work = 0.0
-    with Progress(True, 2000, 1000, rhat) as progress:
+    with Progress(True, run_of(0, 0.0), 2000, 1000, rhat) as progress:
         progress.report(run)
         progress._bar.refresh()
         bar = progress._bar

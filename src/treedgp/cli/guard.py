@@ -34,11 +34,16 @@ class GuardedGroup(TyperGroup):
             except MemoryError as error:
                 _fail("Not enough memory: use fewer rows, chains or draws.", FAILURE, error)
             except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
-                _fail(f"{error.strerror}: {error.filename}. Check the path.", BAD_INPUT, error)
+                _fail(f"{_in_words(error)}. Check the path.", BAD_INPUT, error)
             except OSError as error:
                 if error.errno == errno.EPIPE:
                     raise  # typer ends quietly where the reader of a pipe has left
-                _fail(f"{error.strerror}: {error.filename}.", FAILURE, error)
+                _fail(f"{_in_words(error)}.", FAILURE, error)
+
+
+def _in_words(error: OSError) -> str:
+    """A failing write has no file name."""
+    return ": ".join(str(part) for part in (error.strerror or error, error.filename) if part)
 
 
 def _fail(text: str, code: int, error: BaseException) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+
+from treedgp.report.verdict import Verdict, verdict
 
 WIDTH = 80
 MOST_SPLITS = 10  # columns in the table of splits
@@ -57,21 +58,16 @@ def print_model(console: Console, model: Any) -> None:
         console.print(f"\nThe most probable tree{suffix}:", style="bold")
         console.print(str(posterior.map_tree(target)), soft_wrap=True)
     console.print()
-    print_findings(console, posterior.health())
+    print_findings(console, verdict(posterior))
 
 
-def print_findings(console: Console, findings: Iterable[Any]) -> None:
+def print_findings(console: Console, judged: Verdict) -> None:
     grid = Table.grid(padding=(0, 1))
-    is_bad = False
-    for finding in findings:
+    for finding in judged.findings:
         is_warning = finding.level == "warning"
-        is_bad = is_bad or is_warning
         grid.add_row("!" if is_warning else "-", str(finding), style="yellow" if is_warning else "dim")
     console.print(grid)
-    if is_bad:
-        console.print("Do not trust this fit yet.", style="bold yellow")
-    else:
-        console.print("No sign that the chains have not converged.", style="green")
+    console.print(f"{judged.title}.", style={"good": "green", "unchecked": "none", "bad": "bold yellow"}[judged.level])
 
 
 def _convergence(posterior: Any) -> Table:

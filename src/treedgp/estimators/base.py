@@ -8,15 +8,17 @@ import warnings
 from abc import ABC, abstractmethod
 from typing import Any, Self
 
+from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import metadata_routing
 from sklearn.utils.validation import check_is_fitted
 
-from treedgp.errors import ArgumentError
+from treedgp.errors import ArgumentError, frames_to_the_user
 from treedgp.estimators import persistence
 from treedgp.estimators.columns import chosen_columns
 from treedgp.estimators.display import DisplayMixin
 from treedgp.estimators.inputs import InputSchema, read_new
+from treedgp.estimators.limits import check_memory, warn_of_a_large_region
 from treedgp.estimators.session import Session
 from treedgp.estimators.settings import check_positive_integer, check_run_settings, seed_from
 from treedgp.model.data import Floats, InputEncoder
@@ -84,11 +86,15 @@ class TreedGPEstimator(DisplayMixin, ABC):
         schema, inputs, response, labels = self._read(X, y)
         n_classes = 0 if labels is None else len(labels)
         problem = Problem.make(self._spec(), self._encoder(schema, inputs), inputs, response, n_classes)
+        n, latents = len(response), problem.n_latents
+        check_memory(n, self.leaf, min(self.chains, effective_n_jobs(self.n_jobs)), latents)
+        warn_of_a_large_region(n, self.leaf, latents)
         session = Session.start(problem, schema, inputs, response, labels, seed_from(self.random_state), self.chains)
         if checkpoint is None:
             return session
         if os.path.exists(checkpoint):
             session = persistence.reopen(checkpoint, self, session)
+            session.require_same_isa()
         persistence.save(checkpoint, self, session)  # a path that cannot be written is better known now
         return session
 
@@ -129,12 +135,15 @@ class TreedGPEstimator(DisplayMixin, ABC):
         if isinstance(self.split_features, str) and self.split_features == "categorical":
             split = list(categorical)
             if not split:
-                warnings.warn("split_features='categorical', but no column is: the tree cannot split.", stacklevel=4)
+                warnings.warn(
+                    "split_features='categorical', but no column is: the tree cannot split.",
+                    stacklevel=frames_to_the_user(),
+                )
         else:
             split = chosen_columns("split_features", self.split_features, list(range(len(names))), names)
         leaf = chosen_columns("leaf_features", self.leaf_features, numeric, names)
         if not leaf and self.leaf != "constant":
-            warnings.warn("No numeric leaf column: every leaf is a constant.", stacklevel=4)
+            warnings.warn("No numeric leaf column: every leaf is a constant.", stacklevel=frames_to_the_user())
         labels = {i: schema.labels(i) for i in categorical}
         return InputEncoder.learn(X, names, set(categorical), tuple(split), tuple(leaf), self.input_scaling, labels)
 

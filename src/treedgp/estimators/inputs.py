@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import validate_data
 
-from treedgp.errors import ConfigError, DataError, DataTypeError, FormatError, TreedGPError
+from treedgp.errors import ConfigError, DataError, DataTypeError, FormatError, TreedGPError, frames_to_the_user
 from treedgp.estimators.columns import chosen_columns
 from treedgp.estimators.frames import (
     MISSING,
@@ -260,14 +260,6 @@ def _example(column: FrameColumn) -> str:
     return f" with {min(odd, key=is_number)!r}" if odd else ""
 
 
-def _frames_to_the_user() -> int:
-    """Stack level, seen from the caller, of the first frame outside this package: some methods read deeper."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals["__name__"].startswith("treedgp."):
-        level, frame = level + 1, frame.f_back
-    return level
-
-
 def _warn_of(unseen: dict[str, list[Level]]) -> None:
     if not unseen:
         return
@@ -280,7 +272,7 @@ def _warn_of(unseen: dict[str, list[Level]]) -> None:
         f"Levels not seen in training in {'; '.join(found)}. Every rule sends such a level to its rest side, and as "
         "0/1 columns in a leaf it is all 0.",
         UserWarning,
-        stacklevel=_frames_to_the_user(),
+        stacklevel=frames_to_the_user(),
     )
 
 

@@ -15,7 +15,8 @@ from treedgp.estimators.response import one_column
 from treedgp.model.data import Floats
 
 KINDS = {"b": bool, "i": int, "u": int, "f": float, "U": str, "O": str}
-DTYPE = re.compile(r"[<>|](b1|[iu][1248]|f[248]|U\d{1,6}|O)")  # of labels; nothing that could claim much memory
+DTYPE = re.compile(r"[<>|](b1|[iu][1248]|f[248]|U\d{1,6}|O)")  # of labels
+MOST_BYTES = 2**24  # of all classes of a file: a wide dtype claims much memory for little text
 
 
 def plain_labels(y: Any) -> NDArray[Any]:
@@ -109,9 +110,10 @@ def labels_from_json(value: Any) -> NDArray[Any] | None:
         if DTYPE.fullmatch(dtype):
             kind = KINDS[np.dtype(dtype).kind]
             same = isinstance(values, list) and len(values) >= 2 and all(type(v) is kind for v in values)
-            labels = np.array(values, dtype=dtype)
-            if same and labels.tolist() == values and len(np.unique(labels)) == len(values):
-                return labels
+            if same and len(values) * np.dtype(dtype).itemsize <= MOST_BYTES:
+                labels = np.array(values, dtype=dtype)
+                if labels.tolist() == values and len(np.unique(labels)) == len(values):
+                    return labels
     except (KeyError, TypeError, ValueError, OverflowError):
         pass
     raise FormatError("expected two or more different class labels of one type")

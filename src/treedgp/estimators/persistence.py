@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Iterable
 from numbers import Integral, Real
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from treedgp.errors import ConfigError, FormatError, TreedGPError
 from treedgp.estimators.inputs import InputSchema
 from treedgp.estimators.labels import labels_from_json
-from treedgp.estimators.session import Session
+from treedgp.estimators.limits import check_memory
+from treedgp.estimators.session import Session, this_isa
 from treedgp.model.data import Floats, InputEncoder, NumericColumn
 from treedgp.model.priors import Priors
 from treedgp.model.priors_json import priors_from_json, priors_to_json
@@ -30,7 +31,9 @@ from treedgp.sampling.run import Run
 if TYPE_CHECKING:
     from treedgp.estimators.base import TreedGPEstimator
 
+ISA = re.compile("[a-z0-9]{1,20}")
 CHECKPOINT_SECONDS = 5.0
+CHECKPOINT_SHARE = 0.1  # of a run's time, at most, to write it
 
 
 def _plain(name: str, value: Any) -> Any:
@@ -67,6 +70,7 @@ def save(path: str | os.PathLike[str], estimator: TreedGPEstimator, session: Ses
         "has_feature_names": hasattr(estimator, "feature_names_in_"),
         **session.description(),
         "seed": session.seed,
+        "isa": session.isa,
         "round": run.round,
         "failed_factorisations": run.failed_factorisations,
         "seconds": run.seconds,
@@ -77,12 +81,12 @@ def save(path: str | os.PathLike[str], estimator: TreedGPEstimator, session: Ses
     for i, chain in enumerate(run.chains):
         for layer, state in enumerate(chain.state):
             arrays |= {f"chain{i}.{layer}/{name}": values for name, values in state.items()}
-    io.write(Path(path), meta, arrays)
+    io.write(path, meta, arrays)
 
 
 def load(path: str | os.PathLike[str]) -> TreedGPEstimator:
     """A model as it was saved, or a checkpoint as far as it had come."""
-    estimator, session = _read(Path(path))
+    estimator, session = _read(path)
     if session.n_draws == 0:
         raise FormatError(
             f"{path} is a checkpoint of a run that was still tuning: expected draws. Go on with "
@@ -94,14 +98,14 @@ def load(path: str | os.PathLike[str]) -> TreedGPEstimator:
 
 def resume(path: str | os.PathLike[str]) -> TreedGPEstimator:
     """Continues a checkpointed fit to its end; the draws are those of an uninterrupted run."""
-    estimator, session = _read(Path(path))
+    estimator, session = _read(path)
     session.require_same_isa()
     return estimator._sample(session, estimator.draws, path)
 
 
 def reopen(path: str | os.PathLike[str], estimator: TreedGPEstimator, fresh: Session) -> Session:
     """The session of an existing checkpoint, if it belongs to the same data and settings."""
-    _, session = _read(Path(path))
+    _, session = _read(path)
     seeded = estimator.random_state is not None
     wanted, found = digest(fresh, seeded), digest(session, seeded)
     if wanted != found:
@@ -117,23 +121,35 @@ class Checkpoint:
 
     def __init__(self, path: str | os.PathLike[str], estimator: TreedGPEstimator, session: Session) -> None:
         self._path, self._estimator, self._session = path, estimator, session
-        self._last = time.monotonic()
+        self._due = time.monotonic() + CHECKPOINT_SECONDS
 
     def after_chunk(self) -> None:
-        if time.monotonic() - self._last >= CHECKPOINT_SECONDS:
+        if time.monotonic() >= self._due:
             self.write()
 
     def write(self) -> None:
+        began = time.monotonic()
         save(self._path, self._estimator, self._session)
-        self._last = time.monotonic()
+        ended = time.monotonic()
+        self._due = ended + max(CHECKPOINT_SECONDS, (ended - began) / CHECKPOINT_SHARE)
 
 
-def _read(path: Path) -> tuple[TreedGPEstimator, Session]:
+def _read(path: str | os.PathLike[str]) -> tuple[TreedGPEstimator, Session]:
     """A fitted estimator without its posterior, and its session; FormatError for anything amiss."""
+    this_isa()  # its own error
     meta, arrays = io.read(path)
     try:
         return _rebuild(meta, arrays)
-    except (TreedGPError, KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+    except (
+        TreedGPError,
+        KeyError,
+        TypeError,
+        ValueError,
+        IndexError,
+        AttributeError,
+        OverflowError,
+        MemoryError,
+    ) as error:
         reason = f"it has no {error}" if isinstance(error, KeyError) else str(error).rstrip(".")
         raise FormatError(f"{path} is not a usable treedgp file: {reason}. Save the model again.") from error
 
@@ -159,12 +175,13 @@ def _rebuild(meta: dict[str, Any], arrays: Arrays) -> tuple[TreedGPEstimator, Se
     estimator.n_features_in_ = len(schema.names)
     if meta["has_feature_names"] is True:
         estimator.feature_names_in_ = np.array(schema.names, dtype=object)
-    split, leaf = (tuple(int(i) for i in meta[name]) for name in ("split", "leaf"))
+    split, leaf = (_columns(meta, name, len(schema.names)) for name in ("split", "leaf"))
     levels = {i: schema.labels(i) for i in schema.categorical}
     encoder = InputEncoder.learn(X, schema.names, set(schema.categorical), split, leaf, meta["scaling"], levels)
     labels = labels_from_json(meta["labels"])
     _check_task(meta["kind"], spec, labels, y)
     problem = Problem.make(spec, encoder, X, y, 0 if labels is None else len(labels))
+    check_memory(len(y), spec.leaf, 1, problem.n_latents)
 
     seed, round_ = _bounded(meta, "seed", 2**64 - 1), _bounded(meta, "round", 2**50)
     layers, chains = range(max(1, problem.n_latents)), range(_bounded(meta, "chains", 10_000))
@@ -181,7 +198,7 @@ def _rebuild(meta: dict[str, Any], arrays: Arrays) -> tuple[TreedGPEstimator, Se
                 layer_state.setdefault("site", np.tile([1e-4, 0.0], (n_latents, 1)))
             check_state(layer_state, *model, categorical, n_latents)
     run = Run.start(problem, [Chain(seed, i, round_, state) for i, state in enumerate(states)])
-    session = Session(problem, schema, X, y, labels, seed, str(meta["isa"]), run)
+    session = Session(problem, schema, X, y, labels, seed, _isa(meta), run)
     draws = [Draws(_group(arrays, f"draws{layer}/"), len(states)) for layer in layers]
     for of_layer in draws:
         check_draws(of_layer.arrays, *model, session.n_draws * len(states), categorical, n_latents)
@@ -215,6 +232,22 @@ def _bounded(meta: dict[str, Any], name: str, most: int) -> int:
     if type(value) is not int or not 0 <= value <= most:
         raise FormatError(f"{name} must be an integer from 0 to {most}, got {value!r}")
     return value
+
+
+def _isa(meta: dict[str, Any]) -> str:
+    value = meta["isa"]
+    if not (isinstance(value, str) and ISA.fullmatch(value)):
+        raise FormatError(f"isa must name an instruction set, got {value!r:.60}")
+    return value
+
+
+def _columns(meta: dict[str, Any], name: str, n_columns: int) -> tuple[int, ...]:
+    """Indices of columns, in order."""
+    value = meta[name]
+    whole = isinstance(value, list) and all(type(i) is int and 0 <= i < n_columns for i in value)
+    if not whole or value != sorted(set(value)):
+        raise FormatError(f"{name} must list columns in order, each at most once, from 0 to {n_columns - 1}")
+    return tuple(value)
 
 
 def _group(arrays: Arrays, prefix: str) -> Arrays:

@@ -13,7 +13,6 @@ import treedgp._core as _core
 from treedgp.errors import ConfigError
 from treedgp.estimators.inputs import InputSchema
 from treedgp.estimators.labels import labels_to_json
-from treedgp.estimators.limits import check_size
 from treedgp.model.data import Floats
 from treedgp.model.problem import Problem
 from treedgp.posterior.classes import ClassPredictor
@@ -24,6 +23,14 @@ from treedgp.posterior.predict import Predictor
 from treedgp.sampling.chain import start_chain
 from treedgp.sampling.progress import Progress
 from treedgp.sampling.run import Run, run_chains
+
+
+def this_isa() -> str:
+    """The instruction set of this process's kernel."""
+    try:
+        return _core.isa()
+    except RuntimeError as error:  # TREEDGP_ISA names none of this machine's
+        raise ConfigError(f"{error}. Change it before starting Python.") from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,9 +58,9 @@ class Session:
         seed: int,
         chains: int,
     ) -> Session:
-        check_size(len(y), problem.spec.leaf, chains, problem.n_latents)
+        isa = this_isa()
         run = Run.start(problem, [start_chain(problem, seed, i) for i in range(chains)])
-        return cls(problem, schema, X, y, labels, seed, _core.isa(), run)
+        return cls(problem, schema, X, y, labels, seed, isa, run)
 
     def branch(self) -> Session:
         """The same, to be continued without touching this one."""
@@ -79,9 +86,9 @@ class Session:
         }
 
     def require_same_isa(self) -> None:
-        if self.isa != _core.isa():
+        if self.isa != this_isa():
             raise ConfigError(
-                f"The chains ran with the {self.isa} kernel, this process has {_core.isa()}: the draws would not be "
+                f"The chains ran with the {self.isa} kernel, this process has {this_isa()}: the draws would not be "
                 f"those of an uninterrupted run. Set TREEDGP_ISA={self.isa} before starting Python."
             )
 
@@ -92,7 +99,7 @@ class Session:
         self.require_same_isa()
         schedule = self.problem.spec.schedule
         rounds = schedule.rounds(draws)
-        with Progress(progressbar, rounds, schedule.tune, rhat) as progress:
+        with Progress(progressbar, self.run, rounds, schedule.tune, rhat) as progress:
 
             def report(run: Run) -> None:
                 progress.report(run)

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from treedgp.errors import ConfigError
+from treedgp.model.priors import LARGEST_COUNT
 
 
 def check_positive_integer(name: str, value: Any, least: int = 1) -> None:
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise ConfigError(f"{name} must be an integer of at least {least}, got {value!r}.")
+    if isinstance(value, bool) or not isinstance(value, Integral) or not least <= int(value) <= LARGEST_COUNT:
+        raise ConfigError(f"{name} must be an integer of at least {least} and below 2**31, got {value!r}.")
 
 
 def check_run_settings(n_jobs: Any, progressbar: Any) -> None:

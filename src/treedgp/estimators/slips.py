@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from treedgp.errors import frames_to_the_user
 from treedgp.estimators.frames import columns_of, level_of
-
-USER_FRAME = 6  # from the warning up to the caller of fit
 
 
 def warn_of_mixtures(X: Any) -> None:
@@ -28,7 +27,7 @@ def warn_of_mixtures(X: Any) -> None:
                 "different numbers is a level. Expected one or the other: correct the text if the column is numeric, "
                 "or list it in categorical_features if it is not.",
                 UserWarning,
-                stacklevel=USER_FRAME,
+                stacklevel=frames_to_the_user(),
             )
 
 
@@ -45,5 +44,5 @@ def warn_of_lost_digits(X: Any, exact: Collection[int]) -> None:
                 "2**53. Subtract an offset from the column, or if it is no quantity, use a data frame in which it is "
                 "text or a category.",
                 UserWarning,
-                stacklevel=USER_FRAME,
+                stacklevel=frames_to_the_user(),
             )

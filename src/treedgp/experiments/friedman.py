@@ -62,7 +62,7 @@ ROWS = {
     "btgp3llm": Row("btgpllm", False, False, None, 1.0),
 }
 PEER_CODING = {"gpr": "three bits", "hist_gb": "category column", "forest": "three bits"}
-LABELS = dict.fromkeys([*ROWS, *REGRESSORS])
+ORDER = dict.fromkeys([*ROWS, *REGRESSORS])
 
 
 def length(settings: Settings) -> RunLength:
@@ -106,7 +106,7 @@ def _score(model: Any, coding: Any, repetition: int) -> Outcome:
 
 def report(results: Results, settings: Settings) -> list[str]:
     rows = []
-    for name in results.models(LABELS):
+    for name in results.models(ORDER):
         of = results.of(name)
         row = ROWS.get(name)
         low, median, high = np.quantile(of["rmse"], [0.05, 0.5, 0.95])
@@ -138,7 +138,7 @@ def report(results: Results, settings: Settings) -> list[str]:
 
 
 def draw(results: Results, settings: Settings) -> dict[str, Any]:
-    names = results.models(LABELS)
+    names = results.models(ORDER)
     figure, axes = new_figure(1, 1, width=3 + 0.7 * len(names), height=4)
     axis = axes[0, 0]
     axis.boxplot([results.of(name)["rmse"] for name in names], tick_labels=names)

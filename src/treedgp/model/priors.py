@@ -31,6 +31,9 @@ def _is_tuple(value: object) -> bool:
     return isinstance(value, tuple | list)
 
 
+LARGEST_COUNT = 2**31 - 1  # the core counts in 32 bits
+
+
 @dataclass(frozen=True)
 class TreePrior:
     """p(split at depth D) = alpha (1 + D)^-beta where an admissible rule exists.
@@ -57,8 +60,8 @@ class TreePrior:
         for name in ("min_leaf", "max_depth"):
             value = getattr(self, name)
             _require(
-                value is None or (isinstance(value, Integral) and int(value) >= 1),
-                f"TreePrior: {name} must be None or an integer >= 1, got {value!r}",
+                value is None or (isinstance(value, Integral) and 1 <= int(value) <= LARGEST_COUNT),
+                f"TreePrior: {name} must be None or an integer from 1 to {LARGEST_COUNT}, got {value!r}",
             )
 
 
@@ -134,6 +137,7 @@ class NoisePrior:
         """sigma ~ half-t with these degrees of freedom; leaves share g."""
         positive = _is_positive(scale) and _is_positive(degrees)
         _require(positive, f"NoisePrior.half_t: scale and degrees must be positive, got {scale!r} and {degrees!r}")
+        _require(1e-100 <= scale <= 1e100, f"NoisePrior.half_t: scale must lie between 1e-100 and 1e100, got {scale!r}")
         rate = 1 / (2 * degrees * scale**2)
         return cls(a=degrees, g=0.5 / rate, rates=(None, rate), g_shape=0.5)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from treedgp.errors import ConfigError, FormatError
 from treedgp.model.priors import (
+    LARGEST_COUNT,
     CoefficientPrior,
     LengthscalePrior,
     LimitingPrior,
@@ -21,7 +22,6 @@ PRIOR_CLASSES: dict[str, type] = {
     kind.__name__: kind
     for kind in (Priors, TreePrior, LengthscalePrior, NuggetPrior, NoisePrior, CoefficientPrior, LimitingPrior)
 }
-MAX_INTEGER = 2**31 - 1  # of a prior's setting; the core counts in 32 bits
 
 
 def priors_to_json(priors: Priors) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def _setting_from_json(value: Any) -> Any:
 
 
 def _is_usual(value: Any) -> bool:
-    return type(value) is float or (type(value) is int and abs(value) <= MAX_INTEGER)
+    return type(value) is float or (type(value) is int and abs(value) <= LARGEST_COUNT)
 
 
 def _require(condition: bool, message: str) -> None:

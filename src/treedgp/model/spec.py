@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import treedgp._core as _core
 from treedgp.errors import ConfigError
-from treedgp.model.priors import GammaMixture, NoisePrior, Priors
+from treedgp.model.priors import LARGEST_COUNT, GammaMixture, NoisePrior, Priors
 from treedgp.model.priors_json import priors_from_json, priors_to_json
 
 LEAVES = ("gp", "linear", "constant")
@@ -85,8 +85,9 @@ class ClassSpec:
         _check_choice("tree_sharing", self.tree_sharing, TREE_SHARINGS)
         _check_choice("latent_sampler", self.latent_sampler, LATENT_SAMPLERS)
         size = self.latent_block_size
-        if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
-            raise ConfigError(f"latent_block_size must be an integer of at least 1, got {size!r}")
+        whole = isinstance(size, int | np.integer) and not isinstance(size, bool)
+        if not whole or not 1 <= size <= LARGEST_COUNT:
+            raise ConfigError(f"latent_block_size must be an integer of at least 1 and below 2**31, got {size!r}")
         object.__setattr__(self, "latent_block_size", int(size))  # files and the core take Python's own numbers
 
 
@@ -173,8 +174,7 @@ class ModelSpec:
         return min(1, n_leaf_columns) if self.isotropic else n_leaf_columns
 
     def min_leaf(self, n_leaf_columns: int) -> int:
-        least = self.priors.tree.min_leaf or max(10, self.n_coefficients(n_leaf_columns) + 2)
-        return min(least, np.iinfo(np.int32).max)  # more than any data have rows
+        return self.priors.tree.min_leaf or max(10, self.n_coefficients(n_leaf_columns) + 2)
 
     def core_spec(self, n_leaf_columns: int) -> _core.Spec:
         priors, spec = self.priors, _core.Spec()

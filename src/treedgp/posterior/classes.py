@@ -13,6 +13,7 @@ from scipy.special import ndtri
 from scipy.stats import qmc
 
 import treedgp._core as _core
+from treedgp.errors import sampler_errors
 from treedgp.model.data import Floats
 from treedgp.model.problem import Problem
 from treedgp.posterior.draws import Draws
@@ -93,7 +94,8 @@ class ClassPredictor:
             return reduce(_core.class_shares(core, arrays, block.start, block.stop, x, codes, nodes_of(block)))
 
         tasks = map(delayed(task), blocks(len(self.layers[0]), DRAWS_A_TASK))
-        shares: list[Floats] = Parallel(n_jobs=self.n_jobs, backend="threading")(tasks)
+        with sampler_errors("Predictions cannot be made"):
+            shares: list[Floats] = Parallel(n_jobs=self.n_jobs, backend="threading")(tasks)
         return shares
 
     def _nodes_of(self, block: slice) -> Floats:
@@ -110,6 +112,8 @@ class ClassPredictor:
     def _nodes(self) -> Floats:
         """(node, class but the base): the same normal nodes for every row, so that a row's probabilities do not depend
         on the rows asked with it."""
-        latents = max(1, self.problem.n_classes - 1)
+        latents = self.problem.n_classes - 1
+        if latents == 1 or not self.problem.n_latents:  # an integral over one latent needs none, class counts neither
+            return np.empty((1, latents))
         points = qmc.Sobol(latents, scramble=True, seed=0).random(N_NODES)
         return np.ascontiguousarray(ndtri(np.clip(points, 1e-12, 1 - 1e-12)))

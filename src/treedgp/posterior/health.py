@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from treedgp.errors import ConvergenceWarning
+from treedgp.errors import ConvergenceWarning, frames_to_the_user
 from treedgp.posterior.diagnostics import CHAINS_DISAGREE, NO_CHANGE, NOT_FINITE, TOO_FEW_DRAWS, Description
 
 RHAT_LIMIT = 1.05
@@ -78,7 +78,7 @@ def examine(
         findings.append(
             Finding(
                 "warning",
-                f"{failed_share:.1%} of the correlation matrices proposed did not factorise.",
+                f"{failed_share:.1%} of the matrices proposed did not factorise.",
                 "Duplicate rows with a tiny nugget do that; use a nugget prior away from 0.",
             )
         )
@@ -94,4 +94,6 @@ def warn_once(findings: Sequence[Finding]) -> None:
     """All warnings as one ConvergenceWarning."""
     texts = [str(f) for f in findings if f.level == "warning"]
     if texts:
-        warnings.warn("\n".join(["Do not trust this fit yet.", *texts]), ConvergenceWarning, stacklevel=4)
+        warnings.warn(
+            "\n".join(["Do not trust this fit yet.", *texts]), ConvergenceWarning, stacklevel=frames_to_the_user()
+        )

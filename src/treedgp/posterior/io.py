@@ -24,13 +24,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import treedgp._core as _core
 from treedgp.errors import ConfigError, FormatError
 from treedgp.posterior.draws import Arrays
 
 FORMAT = "treedgp"
 SCHEMA_VERSION = 1  # raise it when the meaning of a file changes; older ones must keep loading
-OWN_KEYS = ("format", "schema_version", "treedgp_version", "isa", "arrays")
+OWN_KEYS = ("format", "schema_version", "treedgp_version", "arrays")
 
 DTYPES = ("|b1", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "<f4", "<f8")
 NAME = re.compile(r"[A-Za-z0-9_]+([./-][A-Za-z0-9_]+)*")
@@ -97,10 +96,12 @@ def write(path: str | os.PathLike[str], meta: dict[str, Any], arrays: Mapping[st
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
-    """What `write` was given; meta also has `format`, `schema_version`, `treedgp_version` and `isa`.
+    """What `write` was given; meta also has `format`, `schema_version` and `treedgp_version`.
 
     FormatError for a file that is anything but whole and genuine; OSError if it cannot be opened.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise ConfigError(f"Expected the path of a file to read, text or pathlib.Path, got {path!r}. Give a file name.")
     status = os.stat(path)
     if not stat.S_ISREG(status.st_mode):
         raise FormatError(f"{path} is not a regular file. Give the path of a file that treedgp has written.")
@@ -157,7 +158,7 @@ def _own_meta(arrays: Arrays) -> dict[str, Any]:
         }
         for name, values in arrays.items()
     }
-    own = (FORMAT, SCHEMA_VERSION, __version__, _core.isa(), described)
+    own = (FORMAT, SCHEMA_VERSION, __version__, described)
     return dict(zip(OWN_KEYS, own, strict=True))
 
 
@@ -241,10 +242,8 @@ def _read_meta(archive: zipfile.ZipFile, entries: Mapping[str, zipfile.ZipInfo])
         f"it was written by treedgp {_shown(written_by)} with schema version {schema}, and this treedgp reads "
         f"versions up to {SCHEMA_VERSION}: upgrade treedgp",
     )
-    for key in ("treedgp_version", "isa"):
-        text = meta.get(key)
-        short = isinstance(text, str) and len(text) <= 40 and text.isascii() and text.isprintable()
-        _require(short, f"its meta must have a short text {key!r}, got {_shown(text)}")
+    short = isinstance(written_by, str) and len(written_by) <= 40 and written_by.isascii() and written_by.isprintable()
+    _require(short, f"its meta must have a short text 'treedgp_version', got {_shown(written_by)}")
     described = meta.get("arrays")
     named = isinstance(described, dict) and all(map(_is_name, described))
     _require(named, "its meta does not describe its arrays")

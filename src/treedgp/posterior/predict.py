@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -12,7 +12,7 @@ from scipy.linalg import eigh
 from scipy.special import ndtr, ndtri
 
 import treedgp._core as _core
-from treedgp.errors import DataError
+from treedgp.errors import DataError, sampler_errors
 from treedgp.model.data import Codes, Floats
 from treedgp.model.problem import Problem
 from treedgp.posterior.draws import Draws
@@ -29,8 +29,8 @@ class Predictor:
     problem: Problem
     draws: Draws
     n_jobs: int | None = None
-    labels: tuple[Any, ...] = ()  # a regressor has no classes
-    targets: tuple[Any, ...] = ()
+    labels: ClassVar[tuple[Any, ...]] = ()  # a regressor has no classes
+    targets: ClassVar[tuple[Any, ...]] = ()
 
     @property
     def layers(self) -> tuple[Draws, ...]:
@@ -116,17 +116,20 @@ class Predictor:
     def _components(self, X: Floats, of: str) -> tuple[Floats, Floats]:
         """(draw, row) mean and variance of the mixture's components, scaled response."""
         x, codes = self._encode(X)
-        moments = Parallel(n_jobs=self.n_jobs, backend="threading")(  # draws are here: no other process needs them
-            delayed(_core.moments)(self.problem.core, self.draws.arrays, block.start, block.stop, x, codes)
-            for block in blocks(len(self.draws), DRAWS_A_TASK)
-        )
+        with sampler_errors("Predictions cannot be made"):
+            moments = Parallel(n_jobs=self.n_jobs, backend="threading")(  # draws are here: no other process needs them
+                delayed(_core.moments)(self.problem.core, self.draws.arrays, block.start, block.stop, x, codes)
+                for block in blocks(len(self.draws), DRAWS_A_TASK)
+            )
         joined = np.concatenate(moments, axis=1)
         return joined[0], joined[1 if of == "f" else 2]
 
     def _joint_draws(self, X: Floats, draws: np.ndarray) -> Iterator[tuple[Floats, Floats, Floats]]:
         x, codes = self._encode(X)
         for draw in draws:
-            yield _core.joint(self.problem.core, self.draws.arrays, int(draw), x, codes)
+            with sampler_errors("Predictions cannot be made"):
+                law = _core.joint(self.problem.core, self.draws.arrays, int(draw), x, codes)
+            yield law
 
     def _check_joint(self, rows: int) -> None:
         if rows > JOINT_ROWS:

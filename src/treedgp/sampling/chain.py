@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import treedgp._core as _core
-from treedgp.errors import SamplerError
+from treedgp.errors import sampler_errors
 from treedgp.model.problem import Problem
 
 Arrays = dict[str, NDArray[Any]]
@@ -39,19 +39,15 @@ class Chunk:
 
 def start_chain(problem: Problem, seed: int, index: int, prior_tree: bool = False) -> Chain:
     """A chain at round 0: leaf parameters from their prior, the root alone or a tree from the prior."""
-    try:
+    with sampler_errors("The chain cannot start"):
         return Chain(seed, index, 0, _core.start(problem.core, seed, index, prior_tree))
-    except RuntimeError as error:
-        raise SamplerError(
-            f"The chain cannot start: {error}. Duplicate rows with a nugget of 0, or almost 0, do that: "
-            "use a nugget prior away from 0, or drop the duplicates."
-        ) from error
 
 
 def advance(problem: Problem, chain: Chain, end: int) -> Chunk:
     """Rounds up to `end`."""
     began = time.perf_counter()
-    out = _core.run(problem.core, chain.state, chain.seed, chain.index, chain.round, end)
+    with sampler_errors("The chain cannot go on"):
+        out = _core.run(problem.core, chain.state, chain.seed, chain.index, chain.round, end)
     return Chunk(
         Chain(chain.seed, chain.index, end, out["state"]),
         out["draws"],

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treedgp.errors import frames_to_the_user
 from treedgp.sampling.run import Run
 
 DELAY_SECONDS = 2.0
@@ -30,15 +31,15 @@ def is_wanted(progressbar: bool | str) -> bool:
     return is_main and (sys.stderr.isatty() or in_notebook)
 
 
-def warn_if_slow(run: Run, rounds: int) -> None:
-    """After the first chunk: says so if the whole run will take long."""
-    seconds = run.work / run.round * rounds
+def warn_if_slow(seconds_a_round: float, rounds: int) -> None:
+    """Says so if these rounds will take long."""
+    seconds = seconds_a_round * rounds
     if seconds > SLOW_SECONDS:
         warnings.warn(
-            f"This fit will take about {seconds / 60:.0f} minutes: {rounds} rounds of {run.work / run.round:.2g} s. "
+            f"This fit will take about {seconds / 60:.0f} minutes: {rounds} rounds of {seconds_a_round:.2g} s. "
             "A region of n rows costs n^3. Fewer rows or rounds, or more n_jobs, make it shorter.",
             UserWarning,
-            stacklevel=2,
+            stacklevel=frames_to_the_user(),
         )
 
 
@@ -49,9 +50,15 @@ class Progress:
     """
 
     def __init__(
-        self, wanted: bool, rounds: int, tune: int, rhat: Callable[[NDArray[np.float64]], float] | None = None
+        self,
+        wanted: bool,
+        run: Run,
+        rounds: int,
+        tune: int,
+        rhat: Callable[[NDArray[np.float64]], float] | None = None,
     ) -> None:
         self._wanted, self._rounds, self._tune, self._rhat = wanted, rounds, tune, rhat
+        self._done, self._work = run.round, run.work  # by whom it was begun
         self._bar: Any = None
         self._began = time.perf_counter()
         self._is_first = True
@@ -68,7 +75,7 @@ class Progress:
     def report(self, run: Run) -> None:
         if self._is_first:
             self._is_first = False
-            warn_if_slow(run, self._rounds)
+            warn_if_slow((run.work - self._work) / (run.round - self._done), self._rounds - self._done)
         if not self._wanted or (self._bar is None and time.perf_counter() - self._began < DELAY_SECONDS):
             return
         if self._bar is None:
@@ -97,4 +104,4 @@ class Progress:
         columns = (TextColumn("{task.description}"), BarColumn(10), TaskProgressColumn(), TimeRemainingColumn())
         self._bar = RichProgress(*columns, console=Console(stderr=True), transient=True)
         self._bar.start()
-        self._task = self._bar.add_task("tuning", total=self._rounds)
+        self._task = self._bar.add_task("tuning", total=self._rounds, completed=self._done)

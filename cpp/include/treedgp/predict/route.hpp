@@ -29,7 +29,7 @@ class Router {
 
   // The rows of each leaf: those of the training data, or new ones with codes (n_columns, n).
   std::vector<std::vector<int>> group(const Partitioner& partitioner) const {
-    return group(partitioner, static_cast<int>(partitioner.root()->rows.size()),
+    return group(partitioner, partitioner.n_rows(),
                  [&](int c, int i) { return partitioner.column(c).code[i]; });
   }
   std::vector<std::vector<int>> group(const Partitioner& partitioner, const std::vector<std::int32_t>& code, int n) const {

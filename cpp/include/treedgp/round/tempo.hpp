@@ -9,7 +9,7 @@
 namespace treedgp {
 
 struct Tempo {
-  double anneal = 1;     // power of the marginal likelihood in tree, range and nugget moves
+  double anneal = 1;     // power of what the data say: of the marginal likelihood, or of the labels about a latent
   double gain = 0;       // of the step adaptation; 0 when drawing
   double site_gain = 0;  // of the sites of latents; 0 while annealing, when drawing, and in seven rounds of eight
   bool bridges = false;   // trees of classes also move by bridges
@@ -56,7 +56,7 @@ struct MoveCount {
 
 struct Counts {
   std::array<MoveCount, n_tree_moves> tree;
-  std::array<MoveCount, n_steps> steps;  // range, nugget: both kinds of step
+  std::array<MoveCount, n_steps> steps;  // range, nugget: both kinds of step; range: renewals over a bridge too
   MoveCount latents;                     // blocks of the Metropolis sampler
 };
 

@@ -2,7 +2,6 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -81,6 +80,7 @@ class Partitioner {
       : columns_(std::move(columns)), n_(n), min_leaf_(min_leaf), design_(std::move(full_rank_design)),
         neighbours_(std::move(neighbours)) {}
 
+  int n_rows() const { return n_; }
   int n_columns() const { return static_cast<int>(columns_.size()); }
   const SplitColumn& column(int i) const { return columns_[i]; }
 

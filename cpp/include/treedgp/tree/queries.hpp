@@ -41,8 +41,4 @@ inline std::vector<Position> prunable(const NodePtr& root) {
   });
 }
 
-inline int height(const NodePtr& node) {
-  return node->is_leaf() ? 1 : 1 + std::max(height(node->left), height(node->right));
-}
-
 }  // namespace treedgp
