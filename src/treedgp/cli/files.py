@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
-from treedgp.cli.show import counted
 from treedgp.errors import DataError, TreedGPError
 from treedgp.posterior import io
+from treedgp.words import counted
 
 SEPARATED, PARQUET = (".csv", ".tsv"), (".parquet", ".pq")
 NO_NAME = "Unnamed: 0"  # what pandas calls a first column without a name

@@ -15,6 +15,7 @@ from treedgp.cli.guard import INTERRUPTED
 from treedgp.cli.models import make_model, task_of_preset
 from treedgp.cli.problem import Table, make_table
 from treedgp.cli.task import Choice, Task, as_labels, check_target, infer_task
+from treedgp.words import counted, listed
 
 
 def fit(
@@ -105,21 +106,17 @@ def _fit_or_keep(model: Any, table: Table, checkpoint: Path | None) -> bool:
 def _introduce(data: Path, table: Table, choice: Choice, model: Any) -> None:
     console = show.results()
     dropped = f", {table.dropped} with missing values left out" if table.dropped else ""
-    console.print(f"Data:   {data}, {show.counted(len(table.y), 'row')}{dropped}")
+    console.print(f"Data:   {data}, {counted(len(table.y), 'row')}{dropped}")
     if table.numeric:
-        console.print(f"Inputs: {len(table.numeric)} numeric: {_listed(table.numeric)}")
+        console.print(f"Inputs: {len(table.numeric)} numeric: {listed(table.numeric)}")
     if table.categorical:
         n_levels = [table.X[name].nunique(dropna=False) for name in table.categorical]
-        levels = [f"{name} ({show.counted(n, 'level')})" for name, n in zip(table.categorical, n_levels, strict=True)]
-        console.print(f"Inputs: {len(levels)} categorical: {_listed(levels)}")
+        levels = [f"{name} ({counted(n, 'level')})" for name, n in zip(table.categorical, n_levels, strict=True)]
+        console.print(f"Inputs: {len(levels)} categorical: {listed(levels)}")
     console.print(f"Task:   {choice.task}, {choice.reason} (--task changes it)")
-    rounds = show.counted(model.tune + model.draws * model.thin, "round")
-    length = f"{show.counted(model.chains, 'chain')} of {rounds}, {show.counted(model.draws, 'draw')} each"
+    rounds = counted(model.tune + model.draws * model.thin, "round")
+    length = f"{counted(model.chains, 'chain')} of {rounds}, {counted(model.draws, 'draw')} each"
     console.print(f"Run:    {length}, seed {model.random_state}")
-
-
-def _listed(names: Any, most: int = 8) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def _conclude(model: Any, table: Table, choice: Choice, output: Path, interrupted: bool, as_json: bool) -> None:
@@ -130,7 +127,7 @@ def _conclude(model: Any, table: Table, choice: Choice, output: Path, interrupte
         return
     console, posterior = show.results(), model.posterior_
     chains, draws = posterior.n_leaves.shape
-    length = f"{show.counted(chains, 'chain')}, {show.counted(draws, 'draw')} each"
+    length = f"{counted(chains, 'chain')}, {counted(draws, 'draw')} each"
     if interrupted:
         console.print(f"Interrupted: {draws} of {model.draws} draws a chain were made.", style="bold yellow")
     console.print(f"{length}, in {posterior.timings['sampling']:.1f} s.\n")

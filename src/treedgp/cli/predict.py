@@ -16,6 +16,7 @@ from treedgp.cli import show
 from treedgp.cli.files import check_output, read_table, write_table
 from treedgp.cli.models import predictions
 from treedgp.errors import ConfigError, DataError
+from treedgp.words import counted, quoted
 
 
 def predict(
@@ -53,7 +54,7 @@ def predict(
     if as_json:
         show.print_json({**about, "output": str(output)})
     else:
-        show.results().print(f"Wrote {show.counted(len(table), 'row')} of {', '.join(table.columns[:6])} to {output}.")
+        show.results().print(f"Wrote {counted(len(table), 'row')} of {', '.join(table.columns[:6])} to {output}.")
 
 
 def _is_text(levels: Any) -> bool:
@@ -64,7 +65,7 @@ def _inputs(frame: pd.DataFrame, schema: Any) -> Any:
     """The training columns in their order; others are left out."""
     names = list(schema.names) if schema.is_frame else list(frame.columns)
     if len(names) != len(schema.names):
-        columns = show.counted(len(schema.names), "column")
+        columns = counted(len(schema.names), "column")
         raise DataError(
             f"The model was fitted to an array of {columns} without names: expected a table of as many, in that order, "
             f"got {len(names)}. Leave out the others."
@@ -72,8 +73,8 @@ def _inputs(frame: pd.DataFrame, schema: Any) -> Any:
     missing = [name for name in names if name not in frame.columns]
     if missing:
         raise DataError(
-            f"The new rows lack {_listed(missing)}: expected every input column of the training table, "
-            f"got {_listed(list(frame.columns))}. Add or rename columns."
+            f"The new rows lack {quoted(missing)}: expected every input column of the training table, "
+            f"got {quoted(list(frame.columns))}. Add or rename columns."
         )
     X = frame[names]
     for name, levels in zip(names, schema.levels, strict=True):
@@ -85,7 +86,3 @@ def _inputs(frame: pd.DataFrame, schema: Any) -> Any:
                 "row. Fill them in, or leave these rows out."
             )
     return X if schema.is_frame else X.to_numpy()
-
-
-def _listed(names: list[str], most: int = 8) -> str:
-    return ", ".join(map(repr, names[:most])) + (", ..." if len(names) > most else "")

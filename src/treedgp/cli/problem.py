@@ -13,10 +13,10 @@ import pandas as pd
 from pandas.api import types
 
 from treedgp.cli.files import NO_NUMBER
-from treedgp.cli.show import counted
 from treedgp.errors import DataError
 from treedgp.estimators.frames import is_number
 from treedgp.estimators.inputs import InputSchema
+from treedgp.words import counted
 
 SHOWN = 10
 ID_SHARE = 0.5  # of rows: a text column with more levels than that is a name, not a category
@@ -107,7 +107,7 @@ def _check_stray_text(column: pd.Series) -> None:
             f"Column {column.name!r} has {what}, such as {present[~numeric].iloc[0]!r}: expected decimal "
             f"points alone. {advice}, or add --categorical {column.name} if they are categories."
         )
-    if STRAY_SHARE <= numeric.mean() < 1 if len(present) else False:
+    if len(present) and STRAY_SHARE <= numeric.mean() < 1:
         strays = present[~numeric]
         raise DataError(
             f"Column {column.name!r} has {int(numeric.sum())} numbers and {counted(len(strays), 'text')}, such as "

@@ -93,10 +93,6 @@ def _splits(frequencies: Any, title: str) -> Table:
     return table
 
 
-def counted(n: int, noun: str) -> str:
-    return f"{n} {noun}{'' if n == 1 else 's'}"
-
-
 def number(value: float, form: str = ".4g") -> str:
     return format(value, form) if math.isfinite(value) else "-"
 

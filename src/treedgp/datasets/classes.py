@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from treedgp.datasets.dataset import Dataset, RandomState, as_generator, check_n, check_noise
+from treedgp.checks import RandomState, as_generator, check_count
+from treedgp.datasets.dataset import Dataset, check_noise
 
 STEP_DESCRIPTION = """\
 Points equally spaced on [-2, 2]; class 0 where x < -2/3, 1 where -2/3 <= x < 2/3, 2 above. Broderick and
@@ -33,7 +34,7 @@ def make_step_classes(n: int = 60) -> Dataset:
     n : int
         Number of equally spaced points.
     """
-    x = np.linspace(-2, 2, check_n(n))
+    x = np.linspace(-2, 2, check_count(n))
     y = (x >= -2 / 3).astype(np.int64) + (x >= 2 / 3)
     return Dataset(x[:, np.newaxis], y, None, ["x"], [], STEP_DESCRIPTION)
 
@@ -57,7 +58,7 @@ def make_mixed_classes(n: int = 300, *, noise: float = 0.2, random_state: Random
     """
     import pandas as pd
 
-    n, noise = check_n(n), check_noise(noise)
+    n, noise = check_count(n), check_noise(noise)
     rng = as_generator(random_state)
     temperature = rng.uniform(10, 35, size=n).round(1)
     humidity = rng.uniform(20, 90, size=n).round(0)

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from treedgp.datasets.dataset import Dataset, RandomState, as_generator, check_n, check_noise
+from treedgp.checks import RandomState, as_generator, check_count
+from treedgp.datasets.dataset import Dataset, check_noise
 
 GRID_SIDE = 100
 
@@ -33,7 +34,7 @@ def make_exp2d(n: int = 80, *, noise: float = 0.001, random_state: RandomState =
     random_state : None, int, Generator or RandomState
         Source of randomness.
     """
-    n, noise = check_n(n), check_noise(noise)
+    n, noise = check_count(n), check_noise(noise)
     rng = as_generator(random_state)
     X = np.vstack([rng.uniform(-2, 2, size=(n // 2, 2)), rng.uniform(-2, 6, size=(n - n // 2, 2))])
     f = X[:, 0] * np.exp(-(X**2).sum(axis=1))
@@ -55,7 +56,7 @@ def make_exp2d_classes(n: int | None = 400, *, random_state: RandomState = None)
     side = np.linspace(-2, 6, GRID_SIDE)
     X = np.stack(np.meshgrid(side, side, indexing="ij"), axis=-1).reshape(-1, 2)
     if n is not None:
-        X = X[as_generator(random_state).permutation(len(X))[: check_n(n, most=len(X))]]
+        X = X[as_generator(random_state).permutation(len(X))[: check_count(n, most=len(X))]]
     x1, x2 = X.T
     y = (x1 * (x1**2 + x2**2 - 2) > 0).astype(np.int64)
     return Dataset(X, y, None, ["x1", "x2"], [], CLASSES_DESCRIPTION)

@@ -4,7 +4,8 @@ from typing import Literal
 
 import numpy as np
 
-from treedgp.datasets.dataset import Array, Dataset, RandomState, as_generator, check_n, check_noise
+from treedgp.checks import RandomState, as_generator, check_count
+from treedgp.datasets.dataset import Array, Dataset, check_noise
 from treedgp.errors import ConfigError
 
 Coding = Literal["category", "bits3", "bits4"]
@@ -45,7 +46,7 @@ def make_friedman_categorical(
     random_state : None, int, Generator or RandomState
         Source of randomness.
     """
-    n, noise = check_n(n), check_noise(noise)
+    n, noise = check_count(n), check_noise(noise)
     if coding not in CODES:
         raise ConfigError(f"coding must be one of {', '.join(map(repr, CODES))}, got {coding!r}; choose one")
     rng = as_generator(random_state)

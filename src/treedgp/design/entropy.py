@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from treedgp.design.checks import check_count, generator_from
+from treedgp.checks import as_generator, check_count
 from treedgp.errors import ConfigError, DataError
 
 Floats = NDArray[np.float64]
@@ -52,7 +52,7 @@ def maximum_entropy(
         lengthscale = 2 * n ** (-1 / points.shape[1])
     if not (isinstance(lengthscale, Real) and 0 < float(lengthscale) < np.inf):
         raise ConfigError(f"lengthscale must be a positive number (1: the width of the box), got {lengthscale!r}.")
-    order = generator_from(random_state).permutation(len(points))
+    order = as_generator(random_state).permutation(len(points))
     scaled = points[order] / float(lengthscale)
     chosen = _greedy(scaled, n)
     if n < len(points):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from treedgp.design.checks import check_count, generator_from
+from treedgp.checks import as_generator, check_count
 from treedgp.errors import DataError
 
 
@@ -27,7 +27,7 @@ def latin_hypercube(n: int, bounds: ArrayLike, random_state: Any = None) -> NDAr
     -------
     ndarray of shape (n, columns)
     """
-    n, rng = check_count(n), generator_from(random_state)
+    n, rng = check_count(n), as_generator(random_state)
     try:
         box = np.asarray(bounds, dtype=np.float64)
     except (TypeError, ValueError):

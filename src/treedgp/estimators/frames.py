@@ -14,6 +14,7 @@ import numpy as np
 
 from treedgp.errors import DataError
 from treedgp.model.data import Floats
+from treedgp.words import quoted
 
 SHOWN = 5  # rows, levels or columns in a message
 SORTS = {"str": str, "bool": bool, "int": int, "float": float, "missing": type(None)}
@@ -144,7 +145,7 @@ def columns_of(X: Any) -> tuple[int, list[FrameColumn]]:
             names = [column.name for column in columns]
             twice = sorted({name for name in names if names.count(name) > 1})
             if twice:
-                raise DataError(f"Expected columns of different names, got {listed(twice)} more than once: rename.")
+                raise DataError(f"Expected columns of different names, got {quoted(twice)} more than once: rename.")
             return len(X), columns
     X = np.asarray(X)
     if X.ndim != 2:
@@ -206,11 +207,6 @@ def _polars_columns(X: Any) -> list[FrameColumn]:
 
 
 READERS: dict[str, Callable[[Any], list[FrameColumn]]] = {"pandas": _pandas_columns, "polars": _polars_columns}
-
-
-def listed(names: Iterable[str]) -> str:
-    quoted = [repr(name) for name in names]
-    return ", ".join(quoted[: 2 * SHOWN]) + (", ..." if len(quoted) > 2 * SHOWN else "")
 
 
 def rows_text(rows: Any) -> str:

@@ -27,12 +27,12 @@ from treedgp.estimators.frames import (
     is_frame,
     is_number,
     level_of,
-    listed,
     refuse_masked,
     rows_text,
 )
 from treedgp.estimators.slips import warn_of_lost_digits, warn_of_mixtures
 from treedgp.model.data import Floats
+from treedgp.words import quoted
 
 FAMILIES = {"str": "text", "bool": "bool", "int": "numbers", "float": "numbers"}
 
@@ -115,9 +115,9 @@ class InputSchema:
             raise DataError(f"Expected {len(self.names)} columns as in training, got {len(columns)}.")
         got = tuple(column.name for column in columns)
         if self.is_frame and framed and got != self.names:
-            what = "the same columns in another order" if sorted(got) == sorted(self.names) else listed(got)
+            what = "the same columns in another order" if sorted(got) == sorted(self.names) else quoted(got)
             raise DataError(
-                f"Expected the columns {listed(self.names)} in this order, as in training, got {what}. "
+                f"Expected the columns {quoted(self.names)} in this order, as in training, got {what}. "
                 "Select them from the frame: X[list of the training columns]."
             )
 

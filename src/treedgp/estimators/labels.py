@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
 from treedgp.errors import DataError, FormatError
-from treedgp.estimators.frames import MISSING, level_of, listed, rows_text
+from treedgp.estimators.frames import MISSING, level_of, rows_text
 from treedgp.estimators.response import one_column
 from treedgp.model.data import Floats
+from treedgp.words import quoted
 
 KINDS = {"b": bool, "i": int, "u": int, "f": float, "U": str, "O": str}
 DTYPE = re.compile(r"[<>|](b1|[iu][1248]|f[248]|U\d{1,6}|O)")  # of labels
@@ -40,8 +41,8 @@ def labels_like(classes: NDArray[Any], y: Any) -> NDArray[Any]:
     values = plain_labels(y)
     if (values.dtype.kind in "UO") != (classes.dtype.kind in "UO"):
         raise DataError(
-            f"Expected in y labels like the classes of the fit, {listed(classes.tolist())}, got "
-            f"{listed(np.unique(values).tolist())}. Give y as it was in training."
+            f"Expected in y labels like the classes of the fit, {quoted(classes.tolist())}, got "
+            f"{quoted(np.unique(values).tolist())}. Give y as it was in training."
         )
     return values
 

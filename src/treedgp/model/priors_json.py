@@ -17,6 +17,7 @@ from treedgp.model.priors import (
     Priors,
     TreePrior,
 )
+from treedgp.words import shown
 
 PRIOR_CLASSES: dict[str, type] = {
     kind.__name__: kind
@@ -60,15 +61,15 @@ def _setting_to_json(value: Any) -> Any:
 
 def _opened(value: Any) -> tuple[type, dict[str, Any]]:
     """Class and settings."""
-    _require(isinstance(value, dict), f"priors: expected an object with a class, got {_shown(value)}")
+    _require(isinstance(value, dict), f"priors: expected an object with a class, got {shown(value)}")
     name = value.get("class")
     _require(
         isinstance(name, str) and name in PRIOR_CLASSES,
-        f"priors: expected one of the classes {', '.join(PRIOR_CLASSES)}, got {_shown(name)}",
+        f"priors: expected one of the classes {', '.join(PRIOR_CLASSES)}, got {shown(name)}",
     )
     kind, settings = PRIOR_CLASSES[name], {key: v for key, v in value.items() if key != "class"}
     wrong = sorted({part.name for part in fields(kind)} ^ set(settings))
-    _require(not wrong, f"priors: {name} lacks, or does not have, the setting(s) {_shown(', '.join(wrong))}")
+    _require(not wrong, f"priors: {name} lacks, or does not have, the setting(s) {shown(', '.join(wrong))}")
     return kind, settings
 
 
@@ -91,7 +92,7 @@ def _setting_from_json(value: Any) -> Any:
         _require(usual, "priors: expected a list of numbers of usual size")
         return tuple(value)
     allowed = value is None or isinstance(value, str) or _is_usual(value)
-    _require(allowed, f"priors: expected a number of usual size, a text or null, got {_shown(value)}")
+    _require(allowed, f"priors: expected a number of usual size, a text or null, got {shown(value)}")
     return value
 
 
@@ -102,8 +103,3 @@ def _is_usual(value: Any) -> bool:
 def _require(condition: bool, message: str) -> None:
     if not condition:
         raise FormatError(message)
-
-
-def _shown(value: Any) -> str:
-    """For a message: never long, never deep."""
-    return type(value).__name__ if isinstance(value, dict | list) else repr(value)[:80]

@@ -9,13 +9,13 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from treedgp.errors import ConfigError, DataError
-from treedgp.estimators.frames import listed
 from treedgp.estimators.inputs import read_new
 from treedgp.estimators.labels import plain_labels
 from treedgp.estimators.response import check_one_each, read_response
 from treedgp.model.data import Floats
 from treedgp.plot.fitted import Fitted
 from treedgp.plot.style import COLOURS, MUTED, axes_for, colour, grid, label, legend, shorten
+from treedgp.words import quoted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,7 +72,7 @@ def _class_indices(classes: Any, y: Any) -> Floats:
     unknown = dict.fromkeys(label for label in labels if label not in index)
     if unknown:
         raise DataError(
-            f"Expected in y the classes of the fit, {listed(index)}, got {listed(unknown)}. Give y as it was in "
+            f"Expected in y the classes of the fit, {quoted(index)}, got {quoted(unknown)}. Give y as it was in "
             "training, without the rows of other classes."
         )
     return np.array([index[label] for label in labels])

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from treedgp.errors import ConvergenceWarning, frames_to_the_user
 from treedgp.posterior.diagnostics import CHAINS_DISAGREE, NO_CHANGE, NOT_FINITE, TOO_FEW_DRAWS, Description
+from treedgp.words import listed
 
 RHAT_LIMIT = 1.05
 ESS_A_CHAIN = 25
@@ -41,11 +42,11 @@ def examine(
         findings.append(Finding("info", "One chain: agreement between chains was not checked.", "Use chains=4."))
     still = [d.name for d in descriptions if d.note == NO_CHANGE]
     if still:
-        findings.append(Finding("info", f"No change seen in {_listed(still)}: R-hat and ESS are not estimable."))
+        findings.append(Finding("info", f"No change seen in {listed(still, SHOWN)}: R-hat and ESS are not estimable."))
     apart = [d for d in descriptions if d.rhat > RHAT_LIMIT or d.note == CHAINS_DISAGREE]
     if apart:
         apart.sort(key=lambda d: -d.rhat)
-        worst = _listed([f"{d.name} (R-hat {d.rhat:.2f})" for d in apart])
+        worst = listed([f"{d.name} (R-hat {d.rhat:.2f})" for d in apart], SHOWN)
         findings.append(
             Finding(
                 "warning",
@@ -56,13 +57,13 @@ def examine(
     for note in (NOT_FINITE, TOO_FEW_DRAWS):
         unjudged = [d.name for d in descriptions if d.note == note]
         if unjudged:
-            text = f"No diagnostics for {_listed(unjudged)}: {note}."
+            text = f"No diagnostics for {listed(unjudged, SHOWN)}: {note}."
             findings.append(Finding("warning", text, "Raise draws." if note == TOO_FEW_DRAWS else ""))
     need = ESS_A_CHAIN * n_chains
     few = [d for d in descriptions if min(d.ess_bulk, np.inf if np.isnan(d.ess_tail) else d.ess_tail) < need]
     if few:
         few.sort(key=lambda d: np.fmin(d.ess_bulk, d.ess_tail))
-        worst = _listed([f"{d.name} ({np.fmin(d.ess_bulk, d.ess_tail):.0f})" for d in few])
+        worst = listed([f"{d.name} ({np.fmin(d.ess_bulk, d.ess_tail):.0f})" for d in few], SHOWN)
         findings.append(Finding("warning", f"Few effective draws (want {need}): {worst}.", "Raise draws or thin."))
     if tree_changes is not None:
         findings.append(Finding("info", f"Tree changes per chain: {', '.join(map(str, tree_changes))}."))
@@ -83,11 +84,6 @@ def examine(
             )
         )
     return findings
-
-
-def _listed(items: list[str]) -> str:
-    more = f" and {len(items) - SHOWN} more" if len(items) > SHOWN else ""
-    return ", ".join(items[:SHOWN]) + more
 
 
 def warn_once(findings: Sequence[Finding]) -> None:

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from treedgp.errors import ConfigError, FormatError
 from treedgp.posterior.draws import Arrays
+from treedgp.words import shown
 
 FORMAT = "treedgp"
 SCHEMA_VERSION = 1  # raise it when the meaning of a file changes; older ones must keep loading
@@ -235,15 +236,15 @@ def _read_meta(archive: zipfile.ZipFile, entries: Mapping[str, zipfile.ZipInfo])
     _require(is_ours, f"its meta does not say that its format is {FORMAT!r}")
     schema, written_by = meta.get("schema_version"), meta.get("treedgp_version")
     _require(
-        type(schema) is int and schema >= 1, f"schema_version must be an integer of at least 1, got {_shown(schema)}"
+        type(schema) is int and schema >= 1, f"schema_version must be an integer of at least 1, got {shown(schema)}"
     )
     _require(
         schema <= SCHEMA_VERSION,
-        f"it was written by treedgp {_shown(written_by)} with schema version {schema}, and this treedgp reads "
+        f"it was written by treedgp {shown(written_by)} with schema version {schema}, and this treedgp reads "
         f"versions up to {SCHEMA_VERSION}: upgrade treedgp",
     )
     short = isinstance(written_by, str) and len(written_by) <= 40 and written_by.isascii() and written_by.isprintable()
-    _require(short, f"its meta must have a short text 'treedgp_version', got {_shown(written_by)}")
+    _require(short, f"its meta must have a short text 'treedgp_version', got {shown(written_by)}")
     described = meta.get("arrays")
     named = isinstance(described, dict) and all(map(_is_name, described))
     _require(named, "its meta does not describe its arrays")
@@ -258,7 +259,7 @@ def _read_described(
         f"its meta must give dtype, shape and sha256 of array {name!r}",
     )
     dtype, shape = described["dtype"], described["shape"]
-    _require(dtype in DTYPES, f"array {name!r} has dtype {_shown(dtype)}, expected one of {', '.join(DTYPES)}")
+    _require(dtype in DTYPES, f"array {name!r} has dtype {shown(dtype)}, expected one of {', '.join(DTYPES)}")
     _require(
         isinstance(shape, list) and len(shape) <= MAX_AXES and all(type(n) is int and n >= 0 for n in shape),
         f"the shape of array {name!r} must be a list of up to {MAX_AXES} integers",
@@ -320,11 +321,6 @@ def _is_shallow(value: Any) -> bool:
         if not level:
             return True
     return False
-
-
-def _shown(value: Any) -> str:
-    """For a message: never long, never deep."""
-    return type(value).__name__ if isinstance(value, dict | list) else repr(value)[:80]
 
 
 def _integer(digits: str) -> int:

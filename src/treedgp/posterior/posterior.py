@@ -21,6 +21,7 @@ from treedgp.posterior.draws import Draws
 from treedgp.posterior.health import Finding, examine
 from treedgp.posterior.predict import Predictor
 from treedgp.posterior.trees import Forest, Tree, canonical, make_tree, values_of_cuts
+from treedgp.words import quoted
 
 if TYPE_CHECKING:
     from xarray import DataTree
@@ -249,7 +250,7 @@ class Posterior:
             if len(self.trees) == 1:
                 return next(iter(self.trees))
             raise ConfigError(
-                f"Each class has its own tree: expected target to be one of {_listed(targets)}, got None. "
+                f"Each class has its own tree: expected target to be one of {quoted(targets)}, got None. "
                 "Say target=label."
             )
         if not targets:
@@ -261,7 +262,7 @@ class Posterior:
             place = targets.index(target)
         except (ValueError, TypeError):  # no such label, or nothing that compares with one
             raise ConfigError(
-                f"target must be one of {_listed(targets)} (the last class is the base, which has no tree of its own), "
+                f"target must be one of {quoted(targets)} (the last class is the base, which has no tree of its own), "
                 f"got {target!r}."
             ) from None
         return list(self.trees)[place if len(self.trees) > 1 else 0]
@@ -276,7 +277,3 @@ class Posterior:
         raise ConfigError(
             f"split_points needs a column that the tree may split on, got {column!r}. Those columns are: {names or '-'}"
         )
-
-
-def _listed(labels: tuple[object, ...]) -> str:
-    return ", ".join(map(repr, labels))

@@ -8,7 +8,7 @@ from treedgp import plot
 from treedgp.plot.fitted import Fitted
 from treedgp.posterior.trees import printable
 from treedgp.report.pictures import Picture, picture
-from treedgp.report.words import counted
+from treedgp.words import counted
 
 HEIGHTS = 6  # trees shown of each target
 LEAVES = 24  # a larger tree is given as text alone

@@ -13,6 +13,7 @@ from treedgp.model.data import CategoricalColumn
 from treedgp.model.priors import Priors
 from treedgp.plot.fitted import Fitted
 from treedgp.posterior.trees import printable
+from treedgp.words import counted
 
 KERNELS = {
     "gaussian": "Gaussian",
@@ -21,10 +22,6 @@ KERNELS = {
     "matern52": "Matérn 5/2",
 }
 LEVELS_SHOWN = 8
-
-
-def counted(n: int, thing: str, things: str | None = None) -> str:
-    return f"{n:,} {thing if n == 1 else things or thing + 's'}"
 
 
 def number(value: float) -> str:
