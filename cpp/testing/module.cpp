@@ -141,12 +141,14 @@ void redraw_labels(const Trees& trees, Problem& problem, Random& rng) {
 }
 
 void play_bridges(Trees& trees, const Problem& problem, Workspace& ws, const Tempo& tempo, Counts& counts, Random& rng) {
+  const auto layers = latents(trees);
   int m = 0;
   for (State& s : trees) {
+    const Turn turn{s, s.layers[0], m, layers, problem, ws, tempo, true, counts};
     const auto move = static_cast<TreeMove>(rng.pick_weighted(problem.spec.schedule.weights));
     auto next = propose_tree_move(move, s, problem, ws, rng);
-    if (next) cross_bridge(s, std::move(*next), m, latents(trees), problem, rng.coin(), ws, rng);
-    renew_leaf(s, m, latents(trees), problem, ws, rng);
+    if (next) turn.cross(std::move(*next), rng.coin(), rng);
+    renew_leaf(turn, rng);
     m += static_cast<int>(s.layers.size());
     for (Layer& layer : s.layers) draw_coefficients(layer, problem, ws, tempo, counts, rng);
   }

@@ -29,42 +29,66 @@ Response augment(const std::vector<const Layer*>& layers, int m, const Classes& 
   return y;
 }
 
+// Of class m: its tree, or the one that all share, and its layer there.
+struct Turn {
+  State& tree;
+  Layer& layer;
+  int m;
+  const std::vector<const Layer*>& layers;  // of every class but the base
+  const Problem& problem;
+  Workspace& ws;
+  const Tempo& tempo;
+  bool slides;  // the latents also slide on ellipses, and trees over bridges
+  Counts& counts;
+
+  template <class Rng>
+  bool scale(std::span<Leaf> leaves, bool with_hyper, Rng& rng) const {
+    const bool accepted = scale_latents(layer, leaves, with_hyper, m, layers, problem, tempo.anneal, rng);
+    counts.steps[latent_scale_step].add(accepted);
+    return accepted;
+  }
+
+  template <class Rng>
+  bool cross(Proposal&& next, bool screened, Rng& rng) const {
+    return cross_bridge(tree, std::move(next), m, layers, problem, screened, ws, rng);
+  }
+};
+
 // The parameters of one leaf and class, over a bridge: a class that is flat in a leaf, where another does its work, would
 // hardly bend otherwise.
 template <class Rng>
-bool renew_leaf(State& s, int first, const std::vector<const Layer*>& layers, const Problem& problem, Workspace& ws,
-                Rng& rng) {
-  const Layer& layer = s.layers[rng.pick(static_cast<int>(s.layers.size()))];
+bool renew_leaf(const Turn& turn, Rng& rng) {
+  const Layer& layer = turn.tree.layers[rng.pick(static_cast<int>(turn.tree.layers.size()))];
   const int index = rng.pick(static_cast<int>(layer.leaves.size()));
-  const double now = log_fit(problem, layer.leaves[index], layer.hyper);
-  LeafProposal next = propose_renewal(layer, problem, ws, index, now, rng);
-  return cross_bridge(s, within_tree(s, layer, index, std::move(next)), first, layers, problem, false, ws, rng);
+  const double now = log_fit(turn.problem, layer.leaves[index], layer.hyper);
+  LeafProposal next = propose_renewal(layer, turn.problem, turn.ws, index, now, rng);
+  return turn.cross(within_tree(turn.tree, layer, index, std::move(next)), false, rng);
 }
 
 // The latents with what stands above them: the scale of all and, in the turn of its first class, the tree and a leaf.
 template <class Rng>
-void move_with_latents(State& s, Layer& layer, int m, const std::vector<const Layer*>& layers, const Problem& problem,
-                       Workspace& ws, const Tempo& tempo, bool slides, Counts& counts, Rng& rng) {
-  if (problem.spec.sigma2.learn_g)
-    counts.steps[latent_scale_step].add(scale_latents(layer, layer.leaves, true, m, layers, problem, tempo.anneal, rng));
-  if (!slides || !tempo.bridges || &layer != &s.layers[0]) return;
-  if (layers.size() > 1 && !tempo.screened)  // of two classes none can do another's work
-    counts.steps[range_step].add(renew_leaf(s, m, layers, problem, ws, rng));
-  if (problem.spec.split.alpha == 0) return;
+void move_with_latents(const Turn& turn, Rng& rng) {
+  const Spec& spec = turn.problem.spec;
+  const std::vector<Layer>& layers = turn.tree.layers;
+  const bool screened = turn.tempo.screened;
+  if (spec.sigma2.learn_g) turn.scale(turn.layer.leaves, true, rng);
+  if (!turn.slides || !turn.tempo.bridges || &turn.layer != &layers[0]) return;
+  if (turn.layers.size() > 1 && !screened)  // of two classes none can do another's work
+    turn.counts.steps[range_step].add(renew_leaf(turn, rng));
+  if (spec.split.alpha == 0) return;
   // Else the latents of the other classes hold a tree that they share.
-  const int bridges = s.layers.size() > 1 && !tempo.screened ? 3 : 1;
+  const int bridges = layers.size() > 1 && !screened ? 3 : 1;
   for (int t = 0; t < bridges; ++t) {
-    const auto move = static_cast<TreeMove>(rng.pick_weighted(problem.spec.schedule.weights));
-    auto next = propose_tree_move(move, s, problem, ws, rng);
-    const bool made = next && cross_bridge(s, std::move(*next), m, layers, problem, tempo.screened, ws, rng);
-    counts.tree[static_cast<int>(move)].add(made);
+    const auto move = static_cast<TreeMove>(rng.pick_weighted(spec.schedule.weights));
+    auto next = propose_tree_move(move, turn.tree, turn.problem, turn.ws, rng);
+    turn.counts.tree[static_cast<int>(move)].add(next && turn.cross(std::move(*next), screened, rng));
   }
 }
 
 // The latents of each leaf, and their scale.
 template <class Rng>
-void move_within_leaves(Layer& layer, const Response& y, int m, const std::vector<const Layer*>& layers, const Problem& problem,
-                        Workspace& ws, const Tempo& tempo, bool slides, Counts& counts, Rng& rng) {
+void move_within_leaves(const Turn& turn, const Response& y, Rng& rng) {
+  const auto& [tree, layer, m, layers, problem, ws, tempo, slides, counts] = turn;
   for (Leaf& leaf : layer.leaves) {
     factor_prior(leaf, ws);
     draw_latent(layer, leaf, y, problem, ws, rng);
@@ -72,34 +96,31 @@ void move_within_leaves(Layer& layer, const Response& y, int m, const std::vecto
       if (tempo.site_gain > 0) learn_sites(layer.sites, leaf, m, layers, problem, tempo.site_gain, ws);
       slide_latents(layer, leaf, m, layers, problem, ws, rng);
     }
-    const bool accepted = scale_latents(layer, {&leaf, 1}, false, m, layers, problem, tempo.anneal, rng);
-    counts.steps[latent_scale_step].add(accepted);
-    tempo.adapt(layer.log_step[latent_scale_step], accepted);
+    tempo.adapt(layer.log_step[latent_scale_step], turn.scale({&leaf, 1}, false, rng));
     fit_to_latent(leaf, problem, layer, ws);
   }
 }
 
-// `slides`: the latents also slide on ellipses, and trees over bridges.
 template <class Rng>
-void play_turn(State& s, Layer& layer, int m, const std::vector<const Layer*>& layers, const Problem& problem,
-               Workspace& ws, const Tempo& tempo, bool slides, Counts& counts, Rng& rng) {
+void play_turn(const Turn& turn, Rng& rng) {
+  const auto& [tree, layer, m, layers, problem, ws, tempo, slides, counts] = turn;
   const bool collapsed = problem.classes.sampler == LatentSampler::polya_gamma;
   Tempo now = tempo;
   if (collapsed) {
     now.anneal = 1;  // the noise is annealed instead
-    move_with_latents(s, layer, m, layers, problem, ws, tempo, slides, counts, rng);
+    move_with_latents(turn, rng);
     layer.response = augment(layers, m, problem.classes, tempo.anneal, rng);
     refit(layer, problem, ws);
   }
-  move_trees(s, problem, ws, now, counts, rng);
+  move_trees(tree, problem, ws, now, counts, rng);
   move_leaves(layer, problem, ws, now, counts, rng);
   if (collapsed) {
     const Response y = std::exchange(layer.response, {Vector(problem.data.n), {}});
-    move_within_leaves(layer, y, m, layers, problem, ws, tempo, slides, counts, rng);
+    move_within_leaves(turn, y, rng);
   }
-  for (Layer& every : s.layers) draw_coefficients(every, problem, ws, now, counts, rng);
+  for (Layer& every : tree.layers) draw_coefficients(every, problem, ws, now, counts, rng);
   if (!collapsed) {
-    move_latents(layer, m, layers, problem, ws, [&](bool accepted) { counts.latents.add(accepted); }, rng);
+    move_latents(layer, m, layers, problem, ws, [&](bool accepted) { turn.counts.latents.add(accepted); }, rng);
     refit(layer, problem, ws);
   }
 }
@@ -115,7 +136,7 @@ void play_round(Trees& trees, const Problem& problem, Workspace& ws, const Tempo
       counts.steps[latent_scale_step].add(scale_classes(trees, problem, ws, rng));
     int m = 0;
     for (State& s : trees)
-      for (Layer& layer : s.layers) play_turn(s, layer, m++, layers, problem, ws, tempo, slides, counts, rng);
+      for (Layer& layer : s.layers) play_turn(Turn{s, layer, m++, layers, problem, ws, tempo, slides, counts}, rng);
   }
 }
 
