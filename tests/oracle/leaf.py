@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import inf, lgamma, log, pi
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import solve_triangular
 from scipy.stats import multivariate_t
 
 
@@ -96,16 +96,22 @@ def conditional(model, hyper, x, y, p):
     m = F.shape[1]
     flat = model.coef == "flat"
     prior_precision = np.zeros((m, m)) if flat else hyper.W_inv / p.tau2
-    chol_K = cho_factor(K, lower=True)
-    chol_V_inv = cho_factor(F.T @ cho_solve(chol_K, F) + prior_precision, lower=True)
+    chol_K = np.linalg.cholesky(K)
+    root = np.zeros((m, m)) if flat else np.linalg.cholesky(prior_precision).T
+    # V^-1 = R'R: forming it from F'K^-1F would square the condition number of F.
+    Q, R = np.linalg.qr(np.vstack([solve_triangular(chol_K, F, lower=True), root]))
+    if len(y) + m * (not flat) < m or not np.diag(R).all():
+        raise np.linalg.LinAlgError("V^-1 is singular")
+    R_inv = solve_triangular(R, np.eye(m))
+    target = np.concatenate([solve_triangular(chol_K, y, lower=True), root @ hyper.beta0])
     return Conditional(
         F=F,
         K=K,
         prior_precision=prior_precision,
-        V=cho_solve(chol_V_inv, np.eye(m)),
-        btilde=cho_solve(chol_V_inv, F.T @ cho_solve(chol_K, y) + prior_precision @ hyper.beta0),
-        log_det_K=2 * np.log(np.diag(chol_K[0])).sum(),
-        log_det_V=-2 * np.log(np.diag(chol_V_inv[0])).sum(),
+        V=R_inv @ R_inv.T,
+        btilde=R_inv @ (Q.T @ target),
+        log_det_K=2 * np.log(np.diag(chol_K)).sum(),
+        log_det_V=-2 * np.log(abs(np.diag(R))).sum(),
         m0=m if flat else 0,
     )
 
