@@ -15,10 +15,6 @@ class ScalarPrior:
     def __init__(self, components: Sequence[tuple[float, float, float]], floor: float = 0.0) -> None: ...
     def log_p(self, x: float) -> float: ...
 
-class RangePrior:
-    def __init__(self, components: Sequence[tuple[float, float, float]], alike: float = 0.0) -> None: ...
-    def log_p(self, d: Sequence[float]) -> float: ...
-
 class SplitPrior:
     alpha: float
     beta: float
@@ -33,7 +29,7 @@ class LimitingPrior:
 
 class LeafPrior:
     n_range: int
-    range: RangePrior
+    range: ScalarPrior
     nugget: ScalarPrior
     limiting: LimitingPrior
     tau2_random: bool

@@ -25,7 +25,6 @@ QUICK = [
     ("gp", "bmzt"),
     ("llm", "b0"),
     ("matern", "bmznot"),
-    ("alike", "bmznot"),
 ]
 
 

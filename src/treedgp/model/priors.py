@@ -98,31 +98,16 @@ class GammaMixture:
 
 @dataclass(frozen=True)
 class LengthscalePrior(GammaMixture):
-    """p(d) = G(1, 20)/2 + G(10, 10)/2 for each range: wiggly, or nearly linear over the unit interval.
-
-    Parameters
-    ----------
-    alike
-        None: ranges are independent. k, from 0.1 to 1e6: those of a leaf are d_i = s / r_i, with one s of the law above
-        and r_i ~ G(k, k) each. The larger k, the closer they are; a small k lets some columns matter far less than
-        others.
-    """
+    """p(d) = G(1, 20)/2 + G(10, 10)/2 for each range: wiggly, or nearly linear over the unit interval."""
 
     weights: tuple[float, ...] = (0.5, 0.5)
     shapes: tuple[float, ...] = (1.0, 10.0)
     rates: tuple[float, ...] = (20.0, 10.0)
-    alike: float | None = None
 
     def __post_init__(self) -> None:
         valid = self.fixed is None or _is_positive(self.fixed)
         _require(valid, f"LengthscalePrior: fixed must be one number > 0, got {self.fixed!r}")
         super().__post_init__()
-        _require(
-            # Below, r_i can underflow to 0; above, the density loses its digits.
-            self.alike is None or (_is_number(self.alike) and 0.1 <= self.alike <= 1e6 and self.fixed is None),
-            "LengthscalePrior: alike must be None or, where ranges have gammas, a number from 0.1 to 1e6, "
-            f"got {self.alike!r} with fixed={self.fixed!r}",
-        )
 
 
 @dataclass(frozen=True)
@@ -245,16 +230,16 @@ def _check_inverse_gamma(name: str, a: float, g: float, rates: tuple[float | Non
 
 
 CLASS_PRIORS = Priors(
-    lengthscale=LengthscalePrior(weights=(1.0,), shapes=(1.0,), rates=(2.0,), alike=5.0),
+    lengthscale=LengthscalePrior(weights=(1.0,), shapes=(1.0,), rates=(2.0,)),
     nugget=NuggetPrior(shapes=(1.0,), rates=(1000.0,)),
     noise=NoisePrior.half_t(scale=100.0),
     coefficients=CoefficientPrior(kind="fixed", a=5.0, g=5.0, rates=None),
 )
-"""The classifier's defaults: d_i = s / r_i with s ~ G(1, 2) and r_i ~ G(5, 5), g ~ Exp(1000), sigma half-t with 5
-degrees of freedom and scale 100, beta0 = 0, W = I and tau2 ~ IG(5/2, 5/2); tree and limiting model as in `Priors`.
+"""The classifier's defaults: d ~ G(1, 2), g ~ Exp(1000), sigma half-t with 5 degrees of freedom and scale 100,
+beta0 = 0, W = I and tau2 ~ IG(5/2, 5/2); tree and limiting model as in `Priors`.
 
 Latents live on the logit scale, where well separated classes want amplitudes of tens and more: sigma has a wide prior,
 and the nugget is near 0, since classes that overlap are what the softmax is for. Labels say too little of ranges to
-learn each alone: those of a leaf are alike, and a column that does not matter is dropped by the limiting model.
-`benchmarks/class_priors.py` compares log losses on 32 data sets.
+tell two kinds apart, and chains that hold to one of them mix badly: one kind. `benchmarks/class_priors.py` chose all
+three.
 """

@@ -24,8 +24,6 @@ PRIOR_CLASSES: dict[str, type] = {
     for kind in (Priors, TreePrior, LengthscalePrior, NuggetPrior, NoisePrior, CoefficientPrior, LimitingPrior)
 }
 
-ADDED_LATER: dict[str, dict[str, Any]] = {"LengthscalePrior": {"alike": None}}  # older files lack them
-
 
 def priors_to_json(priors: Priors) -> dict[str, Any]:
     """Class names and fields, as JSON."""
@@ -70,7 +68,6 @@ def _opened(value: Any) -> tuple[type, dict[str, Any]]:
         f"priors: expected one of the classes {', '.join(PRIOR_CLASSES)}, got {shown(name)}",
     )
     kind, settings = PRIOR_CLASSES[name], {key: v for key, v in value.items() if key != "class"}
-    settings = ADDED_LATER.get(name, {}) | settings
     wrong = sorted({part.name for part in fields(kind)} ^ set(settings))
     _require(not wrong, f"priors: {name} lacks, or does not have, the setting(s) {shown(', '.join(wrong))}")
     return kind, settings
