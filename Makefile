@@ -15,7 +15,7 @@ long-test: build
 	$(BIN)/pytest -n 2 --dist worksteal
 
 bench: build .venv/bench
-	cd benchmarks && for page in kernel rounds mixing schedules growth friedman fit class_priors classes shared_tree class_growth python_peers; do OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 ../$(BIN)/python $$page.py; done
+	cd benchmarks && for page in kernel rounds mixing schedules growth friedman fit class_priors classes exp2d_limit shared_tree class_growth python_peers; do OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 ../$(BIN)/python $$page.py; done
 
 # Tutorials run as they are built; a warning is an error.
 docs: build .venv/docs
