@@ -54,6 +54,7 @@ def sampler_errors(what: str) -> Iterator[None]:
 def frames_to_the_user() -> int:
     """Stack level, seen from the caller, of the first frame outside this package."""
     level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals["__name__"].startswith("treedgp."):
+    # Code run by exec need not have a name.
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("treedgp."):
         level, frame = level + 1, frame.f_back
     return level

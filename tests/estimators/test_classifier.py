@@ -373,6 +373,12 @@ def test_a_doubtful_fit_warns_once_at_the_users_line():
     assert [f.level for f in m.posterior_.health()].count("warning") >= 1
 
 
+def test_a_doubtful_fit_warns_in_code_without_a_module_name():
+    """What exec runs, as a notebook or a documentation tool may, has no __name__."""
+    with pytest.warns(ConvergenceWarning, match="Few effective draws"):
+        exec("fitted = make(draws=12, tune=0).fit(X, y)", {"make": model, "X": DATA.X, "y": DATA.y})
+
+
 def test_health_reports_tree_changes(three):
     for name, m in three.items():
         texts = " ".join(str(finding) for finding in m.posterior_.health())
