@@ -374,7 +374,7 @@ def test_a_doubtful_fit_warns_once_at_the_users_line():
 
 
 def test_a_doubtful_fit_warns_in_code_without_a_module_name():
-    """What exec runs, as a notebook or a documentation tool may, has no __name__."""
+    """What exec runs has no __name__ unless it is given one."""
     with pytest.warns(ConvergenceWarning, match="Few effective draws"):
         exec("fitted = make(draws=12, tune=0).fit(X, y)", {"make": model, "X": DATA.X, "y": DATA.y})
 
