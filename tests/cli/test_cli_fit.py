@@ -2,6 +2,7 @@
 
 import csv
 import json
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -107,6 +108,23 @@ def test_separators_in_quoted_names_do_not_count(folder, fit):
     assert "2 numeric: x, size; of; it; all; in; m" in result.stdout
 
 
+def test_names_may_have_line_breaks_in_quotes(folder, fit, run):
+    broken = wave().rename(columns={"x": 'width; "all"\n\n(mm)', "size": "size, in\nm"})
+    broken.iloc[[3], 0] = np.nan
+    broken.to_csv("broken.csv", index=False, na_rep="NA")
+    result = fit("broken.csv", "--target", "y", "--drop-missing")
+    assert "59 rows, 1 with missing values left out" in result.stdout
+    assert "2 numeric" in result.stdout
+    assert "1 categorical: kind (2 levels)" in result.stdout
+    result = fit("broken.csv", "--target", "y")
+    assert (result.exit_code, "lacks 1 of 60 values (data rows 4)" in " ".join(result.stderr.split())) == (2, True)
+    result = run("predict", "model.npz", "broken.csv")
+    assert (result.exit_code, "lacks 1 of 60 values (data rows 4)" in " ".join(result.stderr.split())) == (2, True)
+    broken.drop(index=3).to_csv("new.tsv", index=False, sep="\t")
+    result = run("predict", "model.npz", "new.tsv")
+    assert (result.exit_code, result.stderr, len(result.stdout.splitlines())) == (0, "", 60)
+
+
 @pytest.mark.parametrize(("name", "separator"), [("a.tsv", "\t"), ("a.csv", ";"), ("a.csv", "\t")])
 def test_other_separators_give_the_same_model(folder, fit, name, separator):
     wave().to_csv(name, index=False, sep=separator)
@@ -123,6 +141,18 @@ def test_parquet_gives_the_same_model(folder, fit):
     fit("wave.csv", "--target", "y")
     traces = [treedgp.load(path).posterior_.log_posterior for path in ("other.npz", "model.npz")]
     assert np.array_equal(*traces)
+
+
+def test_decimals_of_parquet_are_numbers(folder, fit):
+    pytest.importorskip("pyarrow")
+    data = wave()
+    data["x"] = [None, *map(Decimal, data["x"].astype(str)[1:])]
+    data["y"] = [Decimal(str(value)) for value in data["y"].round(4)]
+    data.to_parquet("money.parquet")
+    result = fit("money.parquet", "--target", "y", "--drop-missing")
+    assert "59 rows, 1 with missing values left out" in result.stdout
+    assert "2 numeric: x, size" in result.stdout
+    assert "regression, 'y' is numeric with 59 different values" in result.stdout
 
 
 def test_a_byte_order_mark_is_no_part_of_a_name(folder, fit):

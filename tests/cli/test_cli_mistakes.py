@@ -128,6 +128,16 @@ FIT = {
         ["--target", "y"],
         ["1 value, one for each column name", "some have more. Put", "remove comments above the names"],
     ),
+    "a quote among the names that never closes": (
+        lambda: text('y,"x\n1,2\n3,4\n'),
+        ["--target", "y"],
+        ["2 values", "EOF inside string", "close every quote"],
+    ),
+    "a quote that never closes in a long file": (
+        lambda: text('y,"x\n' + "1,2\n" * 50_000),
+        ["--target", "y"],
+        ["expected a line of column names", "field larger than", "Close every double quote"],
+    ),
     "not text at all": (lambda: text(b"PK\x03\x04\xff\xfe\x80"), ["--target", "y"], ["not text in UTF-8", "exported"]),
     "infinite numbers": (
         lambda: table(x=np.where(np.arange(60) == 5, np.inf, 1.0)),

@@ -52,16 +52,16 @@ def check_predictions(fitted, Xnew):
 # --- settings ---
 
 WRONG_SETTINGS = {
-    "leaf": ["GP", "tree", None, 1],
+    "leaf": ["GP", "tree", None, 1, np.array(["gp"]), np.array(["gp", "linear"])],
     "tree": ["no", None, 2],
     "limiting_linear": ["no", None],
-    "mean": ["zero", None],
-    "kernel": ["rbf", None, np.exp],
+    "mean": ["zero", None, np.array(["linear"])],
+    "kernel": ["rbf", None, np.exp, np.array(["gaussian"])],
     "isotropic": ["yes", None],
     "categorical_features": ["auto", [5], [-1], [True], [0.5], [[0]], ["a"]],
     "split_features": ["numeric", [2], [-1], [0.5], [True, False, True], [[0]], ["a"]],
     "leaf_features": ["numeric", [2], [-1], [0.5], [[0, 1]], ["a"]],
-    "input_scaling": ["rank", None, 1, ["minmax"]],
+    "input_scaling": ["rank", None, 1, ["minmax"], np.array(["minmax"])],
     "priors": ["flat", CoefficientPrior(), Priors, {}],
     "draws": [0, -1, 2.5, "10", None, True],
     "tune": [-1, 2.5, "10", None],

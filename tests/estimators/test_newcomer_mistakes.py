@@ -2,6 +2,8 @@
 
 import time
 import warnings
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -76,6 +78,16 @@ FIT = {
         lambda: model().fit(X.assign(weight=pd.Series([10**25 + i for i in range(N)], dtype=object)), Y),
         DataError,
         r"'weight': expected integer levels of at most 64 bits, got larger ones\. Use text",
+    ),
+    "decimals": (
+        lambda: model().fit(X.assign(weight=[Decimal(i) for i in range(N)]), Y),
+        DataError,
+        r"'weight': expected levels.*got Decimal\('0'\).*Convert.*to numbers: X\['weight'\]\.astype\(float\)",
+    ),
+    "fractions": (
+        lambda: model().fit(X.assign(weight=[Fraction(i, 3) for i in range(N)]), Y),
+        DataError,
+        r"got Fraction\(0, 1\).*to numbers: X\['weight'\]\.astype\(float\)",
     ),
     "misspelled column": (
         lambda: model(categorical_features=["knd"]).fit(X, Y),
@@ -223,6 +235,16 @@ PREDICT = {
         lambda m: m.predict_interval(X, 90),
         ConfigError,
         r"level must be a number between 0 and 1, got 90. Write 0.9 for 90%",
+    ),
+    "a level of almost 1": (
+        lambda m: m.predict_interval(X, 1 - 1e-16),
+        ConfigError,
+        r"level must differ from 0 and 1.*got 0\.9999999999999999.*quantiles .* 1\.0\. Write",
+    ),
+    "a level of almost 0": (
+        lambda m: m.predict_interval(X, 1e-17),
+        ConfigError,
+        r"level must differ from 0 and 1.*got 1e-17.*quantiles 0\.5 and 0\.5\.",
     ),
     "sd and covariance": (
         lambda m: m.predict(X, return_std=True, return_cov=True),

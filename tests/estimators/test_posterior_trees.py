@@ -112,9 +112,9 @@ def test_no_splits_give_an_empty_frame():
     assert list(posterior.map_trees()) == [1]
 
 
-@pytest.mark.parametrize("column", ["weight", "height", 1, -1, 3])
+@pytest.mark.parametrize("column", ["weight", "height", 1, -1, 3, np.array([0, 2]), np.array([2]), ["age"], None])
 def test_split_points_of_another_column_are_refused(column):
-    with pytest.raises(ConfigError, match="Those columns are: colour, age"):
+    with pytest.raises(ConfigError, match=r"name or index of a column.*Those columns are: colour, age"):
         hand_made(TREES, LOG_POSTERIOR).split_points(column)
 
 

@@ -74,11 +74,11 @@ def test_new_values_are_scaled_by_the_training_box():
     assert column.leaf_columns(np.array([5.0, 15.0, 40.0]))[0].tolist() == [-0.5, 0.5, 3.0]
 
 
-def test_a_constant_column_is_zero_in_training_and_has_no_cut():
+def test_a_column_that_is_constant_in_training_has_no_cut_and_no_effect():
     column = NumericColumn.learn("x", np.full(4, 7.0))
     assert column.size == 1
     assert column.codes(np.array([6.0, 7.0, 8.0])).tolist() == [0, 0, 0]
-    assert column.leaf_columns(np.full(4, 7.0))[0].tolist() == [0, 0, 0, 0]
+    assert column.leaf_columns(np.array([6.0, 7.0, 8e9]))[0].tolist() == [0, 0, 0]
 
 
 # --- categorical columns ---

@@ -271,6 +271,11 @@ def test_credit_file_that_is_missing(tmp_path: Path) -> None:
         datasets.load_credit_approval(tmp_path / "nowhere.data")
 
 
+def test_credit_at_no_path() -> None:
+    with pytest.raises(ConfigError, match=r"path must be.*crx\.data or None, got 3; download"):
+        datasets.load_credit_approval(3)  # type: ignore[arg-type]
+
+
 def test_credit_without_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*args: object, **kwargs: object) -> None:
         raise OSError("no route to host")

@@ -2,6 +2,7 @@
 
 import itertools
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -80,6 +81,12 @@ def test_all_candidates_are_chosen_if_all_are_wanted(twins):
     if twins:
         points[15:] = points[:15]
     assert sorted(maximum_entropy(30, points, random_state=0)) == list(range(30))
+
+
+def test_candidates_that_are_all_alike_are_no_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(set(maximum_entropy(5, np.zeros((10, 2)), random_state=0))) == 5
 
 
 def test_twins_are_taken_last():

@@ -461,6 +461,12 @@ def test_columns_that_are_not_there_say_what_to_do(columns, words):
         chosen_columns("leaf_features", columns, [], NAMES)
 
 
+@pytest.mark.parametrize("once", [iter, lambda names: (name for name in names), lambda names: map(str, names)])
+def test_columns_that_can_be_read_only_once_are_refused(once):
+    with pytest.raises(ConfigError, match=r"^leaf_features must be.*, got <.*only once: make it a list\."):
+        chosen_columns("leaf_features", once(["price"]), [], NAMES)
+
+
 # --- scaling and labels in the encoder ---
 
 

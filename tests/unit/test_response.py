@@ -38,9 +38,11 @@ def test_a_response_of_numbers_in_any_form(y):
         (np.array([1.0, np.inf]), r"infinity.*row 1"),
         (np.array([1.0, "a"], dtype=object), r"got 'a' of type str in row 1"),
         (pd.Series(["a", "b"]), r"got 'a' of type str in row 0"),
+        (np.array([1.0, 10**309], dtype=object), "finite numbers in y.*row 1.*too large for a float"),
+        ([1.0, 10**5000], "row 1.*too large for a float"),
         (pd.Series(pd.to_datetime(["2020-01-01"])), "dates or times"),
     ],
-    ids=range(6),
+    ids=range(8),
 )
 def test_a_response_that_is_not_is_refused(y, words):
     with pytest.raises(DataError, match=words):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import os
 import re
 import warnings
@@ -89,16 +90,15 @@ def _read_parquet(path: Path) -> pd.DataFrame:
         except (OSError, ValueError) as error:
             reason = str(error).rstrip(".")
             raise DataError(f"{path} is not a Parquet file, or is damaged: {reason}. Write it again.") from error
+    for i, (_, column) in enumerate(frame.items()):
+        if types.infer_dtype(column) == "decimal":  # objects, though numbers
+            frame.isetitem(i, pd.to_numeric(column))
     return frame.set_axis([str(name) for name in frame.columns], axis=1)
 
 
 def _read_separated(path: Path, suffix: str, text: Collection[str] | None) -> pd.DataFrame:
     try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            first = next((line for line in file if line.strip(" \r\n")), "")
-        unquoted = re.sub('"[^"]*"', "", first)
-        separator = "\t" if suffix == ".tsv" else max(",;\t", key=unquoted.count)
-        names = next(csv.reader([first], delimiter=separator), [])
+        separator, names = _header(path, "\t" if suffix == ".tsv" else ",;\t")
         _check_names(path, names)
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)  # "loss of data"
@@ -110,16 +110,32 @@ def _read_separated(path: Path, suffix: str, text: Collection[str] | None) -> pd
         raise DataError(
             f"{path} is not text in UTF-8 (byte {error.start}). Save it as CSV UTF-8; a spreadsheet has to be exported."
         ) from error
-    except (pd.errors.ParserError, pd.errors.ParserWarning, csv.Error) as error:
+    except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
         reason = str(error).strip().removeprefix("Error tokenizing data. C error: ").rstrip(".")
         if isinstance(error, pd.errors.ParserWarning):  # "Length of header ..."
             reason = "some have more"
         raise DataError(
             f"{path} does not have {counted(len(names), 'value')}, one for each column name, in every line: {reason}. "
-            "Put text that contains the separator into double quotes, keep one name for each column, and remove "
-            "comments above the names."
+            "Put text that contains the separator into double quotes, close every quote, keep one name for each "
+            "column, and remove comments above the names."
         ) from error
     return _without_row_numbers(path, frame)
+
+
+def _header(path: Path, separators: str) -> tuple[str, list[str]]:
+    """Which of the separators the file has, and its column names, which may have line breaks inside quotes."""
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            lines, same = itertools.tee(itertools.dropwhile(lambda line: not line.strip(" \r\n"), file))
+            reader = csv.reader((re.sub(f"[{separators}]", "\t", line) for line in lines), delimiter="\t")
+            next(reader, None)
+            first = "".join(itertools.islice(same, reader.line_num))
+        separator = max(separators, key=re.sub('"[^"]*"', "", first).count)
+        return separator, next(csv.reader([first], delimiter=separator), [])
+    except csv.Error as error:
+        raise DataError(
+            f"{path}: expected a line of column names, got one that cannot be read: {error}. Close every double quote."
+        ) from error
 
 
 def _parsed(path: Path, separator: str, names: list[str], text: Collection[str]) -> pd.DataFrame:

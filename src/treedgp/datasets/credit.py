@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treedgp.datasets.dataset import Dataset
-from treedgp.errors import DataError
+from treedgp.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,6 +52,8 @@ def load_credit_approval(path: str | os.PathLike[str] | None = None) -> Dataset:
         With X a data frame: category dtype for the categorical columns, floats for the others, missing
         values as NaN.
     """
+    if not (path is None or isinstance(path, str | os.PathLike)):
+        raise ConfigError(f"path must be the path of crx.data or None, got {path!r}; {WHERE_TO_GET_IT}")
     table = _fetch() if path is None else _read(path)
     X = table[COLUMNS].apply(_typed)
     y = table["class"].to_numpy(dtype=object, na_value="?").astype(str)

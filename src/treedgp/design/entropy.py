@@ -117,7 +117,8 @@ class _Conditional:
         growth = self.weights**2 + np.outer(self.variance, np.diag(self.inverse))
         growth[chosen] = 0
         candidate, place = np.unravel_index(int(np.argmax(growth)), growth.shape)
-        return float(np.log(growth[candidate, place])), int(place), int(candidate)
+        with np.errstate(divide="ignore"):  # log 0 where the candidates are twins of the chosen
+            return float(np.log(growth[candidate, place])), int(place), int(candidate)
 
     def drop(self, i: int) -> None:
         lost = self.weights[:, i] / self.inverse[i, i]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from numbers import Integral
 from typing import Any
@@ -35,13 +35,15 @@ def chosen_columns(argument: str, columns: Any, default: list[int], names: Seque
 
 
 def _as_list(argument: str, columns: Any, names: Sequence[str]) -> list[Any]:
+    expected = f"{argument} must be None, a mask or a list of indices or names, got {columns!r}."
     if isinstance(columns, str):
-        hint = f" For the one column write [{columns!r}]." if columns in names else ""
-        raise ConfigError(f"{argument} must be None, a mask or a list of indices or names, got {columns!r}.{hint}")
+        raise ConfigError(expected + (f" For the one column write [{columns!r}]." if columns in names else ""))
+    if isinstance(columns, Iterator):  # nothing would be left of it to save
+        raise ConfigError(f"{expected} It can be read only once: make it a list.")
     try:
         return list(columns)
     except TypeError:
-        raise ConfigError(f"{argument} must be None, a mask or a list of indices or names, got {columns!r}.") from None
+        raise ConfigError(expected) from None
 
 
 def _index_of(argument: str, name: str, names: Sequence[str]) -> int:

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date, time, timedelta
+from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property, partial
 from numbers import Integral
 from typing import Any, Literal, NamedTuple
@@ -112,6 +114,8 @@ class FrameColumn:
                 advice = f"Convert the column, e.g. to text: X[{self.name!r}].astype(str)."
                 if self.kind == "time" or isinstance(cell, date | time | timedelta | np.datetime64 | np.timedelta64):
                     advice = TIME_ADVICE
+                elif isinstance(cell, Decimal | Fraction):
+                    advice = f"Convert the column to numbers: X[{self.name!r}].astype(float)."
                 raise DataError(
                     f"Column {self.name!r}: expected levels that are text, bool or numbers, got {cell!r} of type "
                     f"{type(cell).__name__} in row {row} (dtype {self.dtype}). {advice}"

@@ -334,7 +334,7 @@ def _typed_errors(advice: str) -> Iterator[None]:
         yield
     except TreedGPError:
         raise
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         kind = DataTypeError if isinstance(error, TypeError) else DataError
         text = re.sub(r":?\n(array=|\[).*\n", ". ", str(error), flags=re.DOTALL).rstrip()  # without the array itself
         if "\n- " in text:

@@ -142,7 +142,13 @@ class TreedGPRegressor(RegressorMixin, TreedGPEstimator):  # type: ignore[misc]
     def predict_interval(self, X: ArrayLike, level: float = 0.9, of: str = "y") -> Floats:
         """(row, 2) central interval that holds `level` of the posterior."""
         check_share("level", level)
-        return self.predict_quantiles(X, [(1 - level) / 2, (1 + level) / 2], of)
+        lower, upper = float((1 - level) / 2), float((1 + level) / 2)
+        if not 0 < lower < upper < 1:
+            raise ConfigError(
+                f"level must differ from 0 and 1 by more than rounding, got {level!r}: its ends would be the quantiles "
+                f"{lower!r} and {upper!r}. Write 0.9 for 90%."
+            )
+        return self.predict_quantiles(X, [lower, upper], of)
 
     def sample_posterior(self, X: ArrayLike, n: int | None = None) -> Floats:
         """(draw, row): f(x) jointly over rows, one sample for each kept draw, or for n of them if there are more."""

@@ -59,4 +59,9 @@ def _objects_to_floats(values: Any) -> Floats:
                 f"Expected numbers in y, got {value!r} of type {type(value).__name__} in row {row} ({error}). "
                 "Convert y to numbers; if y holds classes, use TreedGPClassifier."
             ) from error
+        except OverflowError as error:
+            raise DataError(
+                f"Expected finite numbers in y, got one in row {row} that is too large for a float. Rescale y, or drop "
+                "this row."
+            ) from error
     return numbers

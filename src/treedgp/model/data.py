@@ -63,8 +63,10 @@ class NumericColumn:
         if self.knots is not None and self.heights is not None:
             return [_interpolated(values, self.knots, self.heights)]
         width = self.high - self.low
+        if width == 0:  # what another value would do is not known, nor on what scale
+            return [np.zeros(len(values))]
         with np.errstate(over="ignore"):  # an infinity is clipped
-            scaled = (values - self.low) / (width if width > 0 else 1.0)
+            scaled = (values - self.low) / width
         return [np.clip(scaled, -FARTHEST, FARTHEST)]
 
 
@@ -140,7 +142,7 @@ class InputEncoder:
         labels: Mapping[int, Sequence[str]] | None = None,
     ) -> InputEncoder:
         """Learn from training inputs; labels: column index -> a name for each of its levels, for printing."""
-        if scaling not in SCALINGS:
+        if not isinstance(scaling, str) or scaling not in SCALINGS:
             raise ConfigError(f"input_scaling must be one of {', '.join(map(repr, SCALINGS))}, got {scaling!r}.")
         labels = labels or {}
         columns: list[Column] = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -271,9 +272,10 @@ class Posterior:
         """Where a column, given by name or by its index in X, stands among the split columns."""
         encoder = self.problem.encoder
         for place, (index, split_column) in enumerate(zip(encoder.split, encoder.split_columns, strict=True)):
-            if column == (split_column.name if isinstance(column, str) else index):
+            if isinstance(column, str | Integral) and column in (index, split_column.name):
                 return place
         names = ", ".join(split_column.name for split_column in encoder.split_columns)
         raise ConfigError(
-            f"split_points needs a column that the tree may split on, got {column!r}. Those columns are: {names or '-'}"
+            "split_points needs the name or index of a column that the tree may split on, got "
+            f"{column!r}. Those columns are: {names or '-'}"
         )
