@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from itertools import combinations, pairwise
 
 import numpy as np
 import pandas as pd
@@ -16,8 +17,9 @@ from sklearn.pipeline import make_pipeline
 from treedgp import ConfigError, DataError, TreedGPClassifier, TreedGPRegressor, datasets, plot
 from treedgp.plot.calibrations import binned
 from treedgp.plot.fitted import Fitted
+from treedgp.plot.partitions import STRIP
 from treedgp.plot.regions import leaf_of_rows
-from treedgp.plot.style import COLOURS, shorten
+from treedgp.plot.style import COLOURS, LONGEST, shorten
 
 pytestmark = pytest.mark.filterwarnings("ignore::treedgp.ConvergenceWarning")
 SETTINGS = {"draws": 60, "tune": 100, "chains": 2, "random_state": 0}
@@ -69,6 +71,23 @@ def steps():
 @pytest.fixture(params=["line", "plane", "mixed", "classes", "steps"])
 def model(request):
     return request.getfixturevalue(request.param)
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    """Twenty classes with long names."""
+    x = np.arange(100.0)
+    names = np.array([f"the plant in this pot, number {i}" for i in range(20)])
+    few = {"draws": 3, "tune": 3, "chains": 1, "random_state": 0}
+    return TreedGPClassifier(**few).fit(pd.DataFrame({"x": x, "z": x % 10}), names[np.arange(100) // 5])
+
+
+@pytest.fixture(scope="module")
+def levels():
+    """A column with fifty levels, which leaves use, too."""
+    kind = np.arange(200) % 50
+    X = pd.DataFrame({"kind": [f"level {k:02d} of it" for k in kind], "x": np.arange(200.0)})
+    return TreedGPRegressor(leaf="constant", **SETTINGS).fit(X, kind // 25)
 
 
 def texts(ax):
@@ -132,6 +151,54 @@ def test_missing_matplotlib_names_the_extra(plane, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(ImportError, match=r"pip install 'treedgp\[plot\]'"):
         plot.tree(plane)
+
+
+def legend_of(ax):
+    return [text.get_text().lstrip("\N{ZERO WIDTH SPACE}") for text in ax.get_legend().get_texts()]
+
+
+def test_classes_that_begin_with_an_underscore_are_in_the_legend():
+    x = np.arange(45.0)
+    labels = np.array(["__a", "_b", "c"])[np.arange(45) // 15]
+    model = TreedGPClassifier(**SETTINGS | {"draws": 5}).fit(np.column_stack([x, x % 7]), labels)
+    for draw in (plot.slice, plot.projection, plot.partition, plot.calibration, plot.surface, plot.tree):
+        assert legend_of(draw(model)) == ["__a", "_b", "c"]
+    assert legend_of(plot.latent(model)) == ["__a", "_b", "c (base)"]
+    assert legend_of(plot.split_frequencies(model)) == ["__a", "_b"]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", ["slice", "projection", "latent", "partition", "surface", "split_frequencies"])
+def test_a_figure_has_room_for_its_legend_unless_it_is_the_users(crowd, name):
+    ax = getattr(plot, name)(crowd)
+    ax.figure.draw_without_rendering()
+    assert ax.bbox.height > 2 * ax.figure.dpi  # inches
+    assert max(map(len, legend_of(ax))) == LONGEST
+    own = Figure(figsize=(4, 3)).add_subplot()
+    getattr(plot, name)(crowd, own)
+    assert own.figure.get_size_inches().tolist() == [4, 3]
+
+
+def test_labels_of_many_levels_do_not_overlap(levels, crowd):
+    for draw, axis, least in (
+        (lambda: plot.slice(levels, column="kind"), "x", 12),
+        (lambda: plot.partition(levels, columns=["x", "kind"]), "y", 12),
+        (lambda: plot.partition(crowd, columns=["x"]), "y", 20),
+    ):
+        ax = draw()
+        ax.figure.draw_without_rendering()
+        labels = getattr(ax, f"{axis}axis").get_ticklabels()
+        boxes = [label.get_window_extent() for label in labels]
+        ends = [(getattr(box, f"{axis}0"), getattr(box, f"{axis}1")) for box in boxes]
+        assert len(ends) >= least
+        assert all(end <= begin for (_, end), (begin, _) in pairwise(ends))
+
+
+def test_bars_of_many_levels_stand_apart(levels):
+    ax = plot.slice(levels, column="kind")
+    ax.figure.draw_without_rendering()
+    apart = np.diff(ax.transData.transform([(0, 0), (1, 0)])[:, 0])[0] * 72 / ax.figure.dpi  # points
+    assert ax.collections[0].get_linewidth()[0] < 0.8 * apart
 
 
 # --- rows and regions ---
@@ -200,6 +267,19 @@ def test_a_wrong_column_is_told_with_its_argument(plane):
             getattr(plot, name)(plane, **{argument: "q" if argument == "column" else ["q", "x1"]})
 
 
+def test_the_place_of_the_other_columns_is_written_in_full():
+    X = pd.DataFrame({"x": np.arange(30.0), "year": 1990 + np.arange(30), "same": 2011.0, "share": np.arange(30) / 7e5})
+    fitted = Fitted.of(TreedGPRegressor(leaf="constant", **SETTINGS).fit(X, X["x"]))
+    row = fitted.typical({"year": 2012})
+    assert fitted.rest(row, [0]) == "year = 2012, same = 2011, share = 2.07e-05"
+    assert fitted.rest(fitted.typical({"year": 1234567.25}), [0, 2, 3]) == "year = 1234567.2"
+
+
+def test_names_have_no_character_that_a_file_cannot_have():
+    assert shorten("a\x00b\x1a\ufffe\ud800") == "a\ufffdb\ufffd\ufffd\ufffd"
+    assert shorten("नि\u200dन \U0001f331") == "नि\u200dन \U0001f331"
+
+
 def test_long_names_keep_both_ends():
     assert shorten("leaf_area_in_week_1", 12) == "leaf_a…eek_1"
     assert shorten("leaf_area_in_week_12", 19) == "leaf_area…n_week_12"
@@ -223,6 +303,17 @@ def test_tree_has_rules_in_the_users_units_leaf_sizes_and_means(mixed):
     assert any(text.startswith(f"mean {first:.1f}\n") for text in shown)
     with pytest.raises(ConfigError, match="height must be one that was drawn"):
         plot.tree(mixed, height=99)
+
+
+def test_leaves_of_a_tree_do_not_hide_each_other_and_their_means_differ():
+    x = np.arange(60.0)
+    model = TreedGPRegressor(leaf="constant", **SETTINGS).fit(x[:, None], -1.2e9 + 1e6 * (x // 20) + x % 7)
+    ax = plot.tree(model)
+    ax.figure.draw_without_rendering()
+    leaves = [text for text in ax.texts if text.get_text().startswith("mean")]
+    assert len({text.get_text() for text in leaves}) == len(leaves) == 3
+    boxes = [text.get_bbox_patch().get_window_extent() for text in leaves]
+    assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))
 
 
 def test_a_leaf_of_a_classifier_has_a_bar_of_its_classes(classes):
@@ -253,6 +344,13 @@ def test_partition_of_a_line_is_cut_at_the_thresholds(line):
     cuts = [entry.get_xdata()[0] for entry in plot.partition(line).lines]
     assert len(cuts) == best.n_leaves - 1
     assert best.root.threshold in cuts
+
+
+@pytest.mark.parametrize("least", [0, 1000])
+def test_split_points_leave_the_response_its_axis(least):
+    x = np.arange(40.0)
+    model = TreedGPRegressor(leaf="constant", **SETTINGS).fit(x[:, None], least + x // 20)
+    assert plot.partition(model).get_ylim() == pytest.approx((least - STRIP, least + 1 + STRIP))
 
 
 def test_partition_of_a_plane_is_drawn_over_the_data(plane):
@@ -340,6 +438,18 @@ def test_bars_of_many_classes_differ_and_their_legend_has_room():
     with_room = ax.figure.get_figheight()
     few = TreedGPClassifier(leaf="constant", tree=False, **SETTINGS).fit(x[:, None], np.arange(200) % 3)
     assert plot.tree(few).figure.get_figheight() < with_room
+
+
+def test_points_bars_and_areas_of_many_classes_differ(crowd):
+    points = plot.partition(crowd).collections[1:]
+    looks = {(tuple(group.get_facecolor()[0]), group.get_paths()[0].vertices.tobytes()) for group in points}
+    assert len(points) == len(looks) == 20
+    bars = plot.split_frequencies(crowd).patches
+    assert len({(bar.get_facecolor(), bar.get_hatch()) for bar in bars}) == 19
+    ax = plot.surface(crowd)
+    keys = {key.get_facecolor()[:3] for key in ax.get_legend().get_patches()}
+    assert len(keys) == 20
+    assert {tuple(pixel) for pixel in np.asarray(ax.images[0].get_array())[..., :3].reshape(-1, 3)} <= keys
 
 
 def test_curves_of_many_classes_differ():

@@ -104,6 +104,13 @@ def test_images_are_pictures_with_a_description_that_follow_the_theme(page):
         assert "var(--c0)" in svg
 
 
+def test_images_are_well_formed_whatever_characters_names_have(tmp_path):
+    X = pd.DataFrame({"\x00x": np.arange(40.0), "\ufffekind": ["a\x1a", "b"] * 20})
+    model = TreedGPClassifier(**SETTINGS | {"draws": 5}).fit(X, np.array(["\x00a", "b", "c"])[np.arange(40) // 14])
+    for image in Page(model.report(tmp_path / "r.html").read_text(encoding="utf-8")).images:
+        ElementTree.fromstring(base64.b64decode(image["src"].removeprefix("data:image/svg+xml;base64,")))
+
+
 def made_by(code):
     """The model as the code makes it, before its fit."""
     names: dict[str, object] = {"data": (None, None)}
@@ -115,6 +122,33 @@ def test_the_code_repeats_the_fit(mixed):
     code = words.code_in_words(Fitted.of(mixed))
     assert made_by(code).get_params() == mixed.get_params()
     assert "will differ" not in code
+
+
+NAMES = [f"column {i}" for i in range(40)]
+X40 = pd.DataFrame(np.random.default_rng(0).uniform(size=(30, 40)), columns=NAMES)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"split_features": X40.columns[:2], "draws": np.int64(20), "leaf": np.str_("constant")},
+        {"split_features": dict.fromkeys(NAMES).keys(), "random_state": np.int64(1)},
+        {"split_features": pd.Series(X40.columns == "column 3"), "leaf_features": np.array(["column 1"])},
+        {"priors": Priors(tree=TreePrior(alpha=np.float64(0.7), min_leaf=np.int64(5)))},
+    ],
+    ids=["index", "keys", "mask", "priors"],
+)
+def test_the_code_repeats_a_fit_whose_settings_are_of_pandas_or_numpy(settings):
+    y = X40["column 3"]
+    model = TreedGPRegressor(**{"leaf": "constant", **SETTINGS, **settings}).fit(X40, y)
+    again = made_by(words.code_in_words(Fitted.of(model))).fit(X40, y)
+    assert np.array_equal(again.posterior_.log_posterior, model.posterior_.log_posterior)
+
+
+def test_the_code_runs_where_the_name_of_a_column_has_two_lines():
+    X = pd.DataFrame({"of two\nlines": np.arange(30.0)})
+    model = TreedGPRegressor(leaf="constant", **SETTINGS).fit(X, np.arange(30))
+    assert made_by(words.code_in_words(Fitted.of(model))).get_params() == model.get_params()
 
 
 @pytest.mark.parametrize("random_state", [None, np.random.default_rng(0)])

@@ -45,6 +45,11 @@ def _plain(name: str, value: Any) -> Any:
     raise ConfigError(f"{name}={value!r} cannot be saved: expected None, text, a number or a list of these.")
 
 
+def settings_to_json(estimator: TreedGPEstimator) -> dict[str, Any]:
+    """Constructor arguments; of a generator of random numbers nothing."""
+    return {name: _plain(name, value) for name, value in estimator.get_params().items()}
+
+
 def digest(session: Session, seeded: bool) -> str:
     """Of everything that decides the draws; the seed counts only where the user gave one."""
     meta = {**session.description(), "seed": session.seed if seeded else None}
@@ -56,7 +61,7 @@ def save(path: str | os.PathLike[str], estimator: TreedGPEstimator, session: Ses
     run = session.run
     meta = {
         "kind": "regressor" if session.labels is None else "classifier",
-        "params": {name: _plain(name, value) for name, value in estimator.get_params().items()},
+        "params": settings_to_json(estimator),
         "has_feature_names": hasattr(estimator, "feature_names_in_"),
         **session.description(),
         "seed": session.seed,

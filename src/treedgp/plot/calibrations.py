@@ -14,7 +14,7 @@ from treedgp.estimators.labels import plain_labels
 from treedgp.estimators.response import check_one_each, read_response
 from treedgp.model.data import Floats
 from treedgp.plot.fitted import Fitted
-from treedgp.plot.style import COLOURS, MUTED, axes_for, colour, grid, label, legend, shorten
+from treedgp.plot.style import COLOURS, MUTED, axes_for, colour, grid, key, label, legend
 from treedgp.words import quoted
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def _draw_reliability(ax: Axes, fitted: Fitted, rows: Floats, response: Floats) 
     shown = np.sort(commonest[: len(COLOURS)]) if n_classes > 2 else [0]  # of two, one is the mirror image
     for i, c in enumerate(shown):
         said, seen, size = binned(probabilities[:, c], response == c)
-        ax.plot(said, seen, color=colour(i), linewidth=1.5, label=shorten(fitted.classes[c]))
+        ax.plot(said, seen, color=colour(i), linewidth=1.5, label=key(fitted.classes[c]))
         ax.scatter(said, seen, s=10 + 150 * size / size.sum(), color=colour(i), zorder=3)
     of = f"\n(of the {len(shown)} commonest of {n_classes} classes)" if n_classes > len(COLOURS) else ""
     label(ax, x=f"predicted probability{of}", y="share of rows")

@@ -11,7 +11,7 @@ from treedgp.errors import ConfigError
 from treedgp.estimators.settings import check_share
 from treedgp.model.data import Floats
 from treedgp.plot.fitted import Fitted, varied
-from treedgp.plot.style import LINES, POINTS, axes_for, colour, form, grid, label, legend, shorten
+from treedgp.plot.style import LINES, LONGEST, POINTS, axes_for, colour, form, grid, key, label, legend, shorten
 from treedgp.plot.training import column_axis, draw_response
 
 if TYPE_CHECKING:
@@ -150,8 +150,8 @@ def latent(
     band = fitted.predictor.latent_quantiles(rows, np.array([(1 - level) / 2, (1 + level) / 2]))
     for c, name in enumerate(fitted.classes[:-1]):
         _draw_band(ax, fitted, index, x, mean[c], band[c].T, c, 0.25, UNNAMED)
-        ax.lines[-1].set_label(shorten(name))  # classes may share a colour, not a line
-    base, text = len(fitted.classes) - 1, f"{shorten(fitted.classes[-1])} (base)"
+        ax.lines[-1].set_label(key(name))  # classes may share a colour, not a line
+    base, text = len(fitted.classes) - 1, key(f"{shorten(fitted.classes[-1], LONGEST - 7)} (base)")
     ax.axhline(0, color=colour(base), linestyle=form(base, LINES), label=text, linewidth=1.8)
     legend(ax, above=len(fitted.classes))
     column_axis(ax, "x", fitted, index, fitted.rest(row, [index]))
@@ -169,7 +169,7 @@ def _draw_band(
 ) -> None:
     """A band, and the curve in it if given; of a categorical column a bar, and a point, for each level."""
     if fitted.is_categorical(index):
-        ax.vlines(x, band[0], band[1], color=colour(c), alpha=alpha, linewidth=9, label=text)
+        ax.vlines(x, band[0], band[1], color=colour(c), alpha=alpha, linewidth=min(9, 150 / len(x)), label=text)
         if mean is not None:
             ax.plot(x, mean, form(c, POINTS), color=colour(c), markersize=5)
         return
@@ -181,7 +181,7 @@ def _draw_band(
 def _draw_probabilities(ax: Axes, fitted: Fitted, index: int, x: Floats, probabilities: Floats) -> None:
     forms = POINTS if fitted.is_categorical(index) else LINES
     for c, name in enumerate(fitted.classes):
-        ax.plot(x, probabilities[:, c], form(c, forms), color=colour(c), linewidth=1.8, label=shorten(name))
+        ax.plot(x, probabilities[:, c], form(c, forms), color=colour(c), linewidth=1.8, label=key(name))
     ax.set_ylim(-0.03, 1.03)
     label(ax, y="probability")
     legend(ax, above=len(fitted.classes))

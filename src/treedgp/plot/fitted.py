@@ -172,13 +172,17 @@ class Fitted:
         others = [i for i in range(len(row)) if i not in shown]
         if len(others) > 3:
             return "others at their median or commonest level"
-        places = (f"{shorten(self.names[i])} = {shorten(self._text(self.columns[i], row[i]), 12)}" for i in others)
+        places = (f"{shorten(self.names[i])} = {self._text(self.columns[i], row[i])}" for i in others)
         unbroken = ", ".join(place.replace(" ", "\N{NO-BREAK SPACE}") for place in places)
         return textwrap.fill(unbroken, 48).replace("\N{NO-BREAK SPACE}", " ")
 
     @staticmethod
     def _text(column: Column, value: float) -> str:
-        return column.labels[int(value)] if isinstance(column, CategoricalColumn) else f"{value:.3g}"
+        if isinstance(column, CategoricalColumn):
+            return shorten(column.labels[int(value)], 12)
+        sizes = (abs(value), column.high - column.low)
+        decimals = max((2 - math.floor(math.log10(size)) for size in sizes if size > 0), default=0)
+        return f"{round(float(value), max(0, decimals)):.12g}"
 
     # --- predictions ---
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treedgp.plot.fitted import Fitted
-from treedgp.plot.style import INK, axes_for, colour, grid, label, legend, shorten
+from treedgp.plot.style import HATCHES, INK, PAPER, axes_for, colour, form, grid, key, label, legend, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,7 +40,8 @@ def split_frequencies(model: Any, ax: Axes | None = None, *, target: Any = None)
     places, thickness = np.arange(len(shares)), 0.6 / bars
     for t, name in enumerate(shares):
         offset = (t - (bars - 1) / 2) * thickness
-        drawn = ax.barh(places + offset, shares[name], thickness, color=colour(t), label=shorten(name))
+        look: dict[str, Any] = {"color": colour(t), "edgecolor": PAPER, "linewidth": 0, "hatch": form(t, HATCHES)}
+        drawn = ax.barh(places + offset, shares[name], thickness, label=key(name), **look)
         if bars == 1:
             ax.bar_label(drawn, [f"{share:.0%}" for share in shares[name]], padding=3, fontsize=9, color=INK)
     ax.set_yticks(places, [shorten(str(name)) for name in shares.index], parse_math=False)

@@ -83,12 +83,13 @@ def _draw_split_strip(ax: Axes, fitted: Fitted, index: int) -> None:
     points = fitted.model.posterior_.split_points(index)["threshold"]
     counts, edges = np.histogram(points, bins=60, range=(column.low, column.high))
     if counts.any():
-        ax.stairs(
-            STRIP * counts / counts.max(),
+        ax.fill_between(  # not stairs, whose foot would count as a response of 0
             edges,
-            fill=True,
+            STRIP * np.append(counts, 0) / counts.max(),
+            step="post",
             color=MUTED,
             alpha=0.4,
+            linewidth=0,
             zorder=1,
             transform=ax.get_xaxis_transform(),
         )

@@ -11,7 +11,7 @@ from scipy.special import entr
 from treedgp.errors import ConfigError
 from treedgp.model.data import Floats
 from treedgp.plot.fitted import Fitted, varied
-from treedgp.plot.style import ERROR_MAP, INK, MEAN_MAP, axes_for, colour, colour_bar, legend, shorten
+from treedgp.plot.style import ERROR_MAP, INK, MEAN_MAP, axes_for, colour_bar, key, legend, shade, shorten
 from treedgp.plot.training import column_axis
 
 if TYPE_CHECKING:
@@ -112,15 +112,14 @@ def _draw_classes(
 
 def _draw_likeliest(ax: Axes, fitted: Fitted, x: Floats, y: Floats, probabilities: Floats) -> None:
     """The colour of the likeliest class; the nearer its probability is to that of chance, the paler."""
-    from matplotlib.colors import to_rgb
     from matplotlib.patches import Rectangle
 
     k = len(fitted.classes)
-    palette = np.array([to_rgb(colour(c)) for c in range(k)])
+    palette = np.array([shade(c) for c in range(k)])
     strength = (probabilities.max(axis=1) - 1 / k) / (1 - 1 / k)
     pixels = np.column_stack([palette[probabilities.argmax(axis=1)], 0.15 + 0.75 * strength])
     _image(ax, x, y, pixels.reshape(len(y), len(x), 4))
-    keys = [Rectangle((0, 0), 1, 1, color=colour(c), label=shorten(name)) for c, name in enumerate(fitted.classes)]
+    keys = [Rectangle((0, 0), 1, 1, color=palette[c], label=key(name)) for c, name in enumerate(fitted.classes)]
     legend(ax, above=k, handles=keys, handlelength=1)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from treedgp.errors import ConfigError
 from treedgp.plot.fitted import Fitted
-from treedgp.plot.style import MUTED, axes_for, colour, grid, label, legend
+from treedgp.plot.style import MUTED, axes_for, colour, grid, label, legend, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,6 +43,6 @@ def trace(model: Any, ax: Axes | None = None, *, quantity: str = "log_posterior"
         ax.update_datalim([(0, values.min() - 0.5), (0, values.max() + 0.5)])  # APART is little beside a step
         ax.locator_params(axis="y", integer=True, min_n_ticks=1)
     ax.axhline(float(np.median(values)), color=MUTED, linewidth=1, linestyle=(0, (4, 3)))
-    label(ax, x="kept draw", y=quantity)
+    label(ax, x="kept draw", y=shorten(quantity, 28))
     legend(ax, above=len(values), handlelength=1.2)
     return ax

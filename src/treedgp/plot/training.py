@@ -12,8 +12,12 @@ from treedgp.plot.style import (
     MANY_POINTS,
     MEAN_MAP,
     PAPER,
+    POINTS,
     colour,
     colour_bar,
+    form,
+    grow,
+    key,
     label,
     legend,
     level_ticks,
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
 SPREAD = 0.3  # of rows around their level
 STEPS = (0.7548776662, 0.5698402910)  # the powers of 1 over the plastic number: their multiples fill a square evenly
 SIZE = 16
+CLASS_ROW, FEW_CLASSES = 0.2, 12  # inches for the rows of each class beyond these
 
 
 def draw_rows(ax: Axes, fitted: Fitted, across: int, up: int) -> None:
@@ -43,6 +48,7 @@ def draw_response(ax: Axes, fitted: Fitted, across: int) -> None:
     x = _spread(fitted, across, STEPS[0])
     if fitted.is_classifier:
         scatter_by_class(ax, fitted, x, fitted.y + _offsets(len(x), STEPS[1]), with_legend=False)
+        grow(ax, CLASS_ROW * (len(fitted.classes) - FEW_CLASSES))
         level_ticks(ax, "y", fitted.classes)
         label(ax, y="class")
     else:
@@ -53,7 +59,7 @@ def draw_response(ax: Axes, fitted: Fitted, across: int) -> None:
 def scatter_by_class(ax: Axes, fitted: Fitted, x: Floats, y: Floats, with_legend: bool = True) -> None:
     for c, name in enumerate(fitted.classes):
         rows = fitted.y == c
-        _scatter(ax, x[rows], y[rows], c=colour(c), label=shorten(name))
+        _scatter(ax, x[rows], y[rows], c=colour(c), marker=form(c, POINTS), label=key(name))
     if with_legend:
         legend(ax, above=len(fitted.classes), handletextpad=0)
 

@@ -12,14 +12,27 @@ from treedgp.errors import ConfigError
 from treedgp.model.data import Floats
 from treedgp.plot.fitted import Fitted
 from treedgp.plot.regions import leaf_of_rows
-from treedgp.plot.style import HATCHES, INK, MEAN_MAP, MUTED, PAPER, axes_for, colour, form, label, legend, shorten
+from treedgp.plot.style import (
+    HATCHES,
+    INK,
+    MEAN_MAP,
+    MUTED,
+    PAPER,
+    axes_for,
+    colour,
+    form,
+    key,
+    label,
+    legend,
+    shorten,
+)
 from treedgp.posterior.trees import Leaf, Node, Split, Tree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.patches import Rectangle
 
-LEAF_WIDTH, LEVEL_HEIGHT, LEGEND_ROW = 1.0, 0.8, 0.25  # inches
+LEAF_WIDTH, LEVEL_HEIGHT, LINE, CHARACTER = 1.0, 0.8, 0.25, 0.09  # inches
 BAR = 0.8  # width of a class bar; leaves are 1 apart
 
 
@@ -43,23 +56,22 @@ def tree(model: Any, ax: Axes | None = None, *, height: int | None = None, targe
     fitted = Fitted.of(model)
     drawn = _chosen(fitted, height, target)
     title = fitted.tree_title(target)
-    width, high = max(3.0, LEAF_WIDTH * drawn.n_leaves + 0.4), LEVEL_HEIGHT * drawn.height + 0.1 + 0.25 * bool(title)
-    own_figure = ax is None
-    ax = axes_for(ax, width, high)
+    leaf_of_row = leaf_of_rows(drawn.root, fitted, fitted.X)
+    leaves = [fitted.y[leaf_of_row == i] for i in range(drawn.n_leaves)]
+    texts = _leaf_texts(fitted, leaves)
+    leaf_width = max(LEAF_WIDTH, *(CHARACTER * len(line) for text in texts for line in text.split("\n")))
+    high = LEVEL_HEIGHT * drawn.height + 0.1 + LINE * (bool(title) + fitted.is_classifier)
+    ax = axes_for(ax, max(3.0, leaf_width * drawn.n_leaves + 0.4), high)
     ax.set_axis_off()
     label(ax, title=title)
     places = _Places.of(drawn.root)
     _draw_splits(ax, drawn.root, places)
-    leaf_of_row = leaf_of_rows(drawn.root, fitted, fitted.X)
-    leaves = [fitted.y[leaf_of_row == i] for i in range(drawn.n_leaves)]
     depths = [places.depth[id(leaf)] for leaf in places.leaves]
     if fitted.is_classifier:
-        _draw_class_bars(ax, leaves, depths, fitted.classes)
-        rows = _draw_legend(ax, fitted.classes)
-        if own_figure:
-            ax.figure.set_figheight(high + LEGEND_ROW * rows)  # type: ignore[union-attr]
+        _draw_class_bars(ax, leaves, texts, depths, len(fitted.classes))
+        _draw_legend(ax, fitted.classes)
     else:
-        _draw_means(ax, leaves, depths)
+        _draw_means(ax, leaves, texts, depths)
     ax.set_xlim(-0.55, drawn.n_leaves - 0.45)
     ax.set_ylim(-drawn.height + 0.45, 0.4)
     return ax
@@ -115,18 +127,24 @@ def _draw_splits(ax: Axes, node: Node, places: _Places) -> None:
     ax.text(x, y, rule, ha="center", va="center", fontsize=9, color=INK, bbox=box, zorder=3, parse_math=False)
 
 
-def _draw_means(ax: Axes, leaves: list[Floats], depths: list[int]) -> None:
+def _leaf_texts(fitted: Fitted, leaves: list[Floats]) -> list[str]:
+    sizes = [f"n = {len(rows)}" for rows in leaves]
+    if fitted.is_classifier:
+        return sizes
+    width = float(np.ptp(fitted.y))
+    return [f"mean {_rounded(float(rows.mean()), width)}\n{size}" for rows, size in zip(leaves, sizes, strict=True)]
+
+
+def _draw_means(ax: Axes, leaves: list[Floats], texts: list[str], depths: list[int]) -> None:
     from matplotlib import colormaps
     from matplotlib.colors import Normalize
 
     means = [float(rows.mean()) for rows in leaves]
-    width = float(np.ptp(np.concatenate(leaves)))
     shade = Normalize(min(means), max(means) if max(means) > min(means) else min(means) + 1)
-    for i, (mean, rows, depth) in enumerate(zip(means, leaves, depths, strict=True)):
+    for i, (mean, text, depth) in enumerate(zip(means, texts, depths, strict=True)):
         fill = colormaps[MEAN_MAP](0.15 + 0.8 * float(shade(mean)))
         light = float(np.dot(fill[:3], (0.299, 0.587, 0.114))) > 0.5
         box = {"boxstyle": "round,pad=0.35", "facecolor": fill, "edgecolor": "none"}
-        text = f"mean {_rounded(mean, width)}\nn = {len(rows)}"
         ink = "#000000" if light else "#ffffff"
         ax.text(i, -depth, text, ha="center", va="center", fontsize=9, color=ink, bbox=box, zorder=3)
 
@@ -134,7 +152,10 @@ def _draw_means(ax: Axes, leaves: list[Floats], depths: list[int]) -> None:
 def _rounded(value: float, width: float) -> str:
     """To about a hundredth of the width of all responses."""
     decimals = 2 - math.floor(math.log10(width)) if width > 0 else -9
-    return f"{round(value, max(0, decimals)) + 0.0:.{max(0, decimals)}f}" if -3 <= decimals <= 5 else f"{value:.3g}"
+    if -3 <= decimals <= 5:
+        return f"{round(value, max(0, decimals)) + 0.0:.{max(0, decimals)}f}"
+    digits = math.floor(math.log10(abs(value))) + decimals + 1 if value else 3
+    return f"{value:.{max(3, digits)}g}"
 
 
 def _class_box(at: tuple[float, float], width: float, height: float, c: int, text: str = "") -> Rectangle:
@@ -144,17 +165,16 @@ def _class_box(at: tuple[float, float], width: float, height: float, c: int, tex
     return Rectangle(at, width, height, zorder=2, label=text, **look)
 
 
-def _draw_class_bars(ax: Axes, leaves: list[Floats], depths: list[int], classes: list[str]) -> None:
-    for i, (rows, depth) in enumerate(zip(leaves, depths, strict=True)):
-        shares = np.bincount(rows.astype(int), minlength=len(classes)) / len(rows)
+def _draw_class_bars(ax: Axes, leaves: list[Floats], texts: list[str], depths: list[int], classes: int) -> None:
+    for i, (rows, text, depth) in enumerate(zip(leaves, texts, depths, strict=True)):
+        shares = np.bincount(rows.astype(int), minlength=classes) / len(rows)
         begin = i - BAR / 2
         for c, share in enumerate(shares):
             ax.add_patch(_class_box((begin, -depth - 0.1), BAR * share, 0.2, c))
             begin += BAR * share
-        ax.text(i, -depth - 0.15, f"n = {len(rows)}", ha="center", va="top", fontsize=9, color=INK)
+        ax.text(i, -depth - 0.15, text, ha="center", va="top", fontsize=9, color=INK)
 
 
-def _draw_legend(ax: Axes, classes: list[str]) -> int:
-    """The number of its rows."""
-    keys = [_class_box((0, 0), 1, 1, c, shorten(name)) for c, name in enumerate(classes)]
-    return legend(ax, above=len(keys), handles=keys, handlelength=1)
+def _draw_legend(ax: Axes, classes: list[str]) -> None:
+    keys = [_class_box((0, 0), 1, 1, c, key(name)) for c, name in enumerate(classes)]
+    legend(ax, above=len(keys), handles=keys, handlelength=1)

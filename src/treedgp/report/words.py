@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import platform
 from dataclasses import fields
 from numbers import Integral
+from pprint import pformat
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
+from treedgp.estimators.persistence import settings_to_json
 from treedgp.model.data import CategoricalColumn
 from treedgp.model.priors import Priors
+from treedgp.model.priors_json import priors_from_json
 from treedgp.plot.fitted import Fitted
 from treedgp.posterior.trees import printable
 from treedgp.words import counted
@@ -97,25 +102,38 @@ def leaves_in_words(fitted: Fitted) -> str:
 def code_in_words(fitted: Fitted) -> str:
     """Python that repeats the fit."""
     model = fitted.model
+    changed = _changed_settings(fitted)
     names = [type(model).__name__]
-    if getattr(model, "priors", None) is not None:
-        names += ["Priors", *sorted(type(getattr(model.priors, part.name)).__name__ for part in fields(Priors))]
-    seeded = isinstance(model.random_state, Integral)
-    changes = {"draws": _draws(fitted)} if seeded else {"draws": _draws(fitted), "random_state": None}
-    call = clone(model).set_params(**changes).__repr__(N_CHAR_MAX=1_000_000)
-    columns = ", ".join(fitted.names[:5]) + (", ..." if len(fitted.names) > 5 else "")
+    if "priors" in changed:
+        names += ["Priors", *sorted(type(getattr(changed["priors"], part.name)).__name__ for part in fields(Priors))]
+    columns = ", ".join(map(printable, fitted.names[:5])) + (", ..." if len(fitted.names) > 5 else "")
     lines = [
-        *(["from numpy import array"] if "array(" in call else []),
         f"from treedgp import {', '.join(names)}",
         "",
         f"X, y = ...  # {counted(len(fitted.X), 'row')}; columns {columns}",
-        f"model = {call}",
+        f"model = {_call(names[0], changed)}",
         "model.fit(X, y)",
         'model.report("report.html")',
     ]
-    if not seeded:
+    if not isinstance(model.random_state, Integral):
         lines.insert(-3, "# random_state was not an integer: the draws will differ.")
     return "\n".join(lines)
+
+
+def _changed_settings(fitted: Fitted) -> dict[str, Any]:
+    """Those that are not the default, as a file would give them back."""
+    model = fitted.model
+    settings = json.loads(json.dumps(settings_to_json(model))) | {"draws": _draws(fitted)}
+    if settings["priors"] is not None:
+        settings["priors"] = priors_from_json(settings["priors"])
+    defaults = type(model)().get_params()
+    return {name: value for name, value in settings.items() if value != defaults[name]}
+
+
+def _call(name: str, settings: dict[str, Any]) -> str:
+    """In short lines, and in full: scikit-learn leaves out what is beyond 30 columns."""
+    call = pformat(type(name, (SimpleNamespace,), {})(**settings), compact=True)
+    return call.replace("\n", "\n" + " " * len("model = "))
 
 
 def versions(fitted: Fitted) -> dict[str, str]:
