@@ -90,23 +90,43 @@ inline Problem make_problem(const Spec& spec, kernel::Family family, bool linear
   return {spec, Partitioner(std::move(columns), n, min_leaf, std::move(design), nearest(data, classes)), std::move(data), Vector(z.data(), z.data() + n), classes};
 }
 
+using Components = std::vector<std::tuple<double, double, double>>;  // (weight, shape, rate); rate 0 is an atom at shape
+
+inline ScalarPrior make_scalar_prior(const Components& components, double floor) {
+  std::vector<ScalarPrior::Component> list;
+  std::vector<double> weights;
+  for (const auto& [weight, shape, rate] : components) {
+    if (!(std::isfinite(shape) && std::isfinite(rate) && rate >= 0 && (rate > 0 ? shape > 0 : shape >= 0)))
+      throw std::invalid_argument("prior: shapes and rates must be positive numbers");
+    list.push_back({weight, shape, rate});
+    weights.push_back(weight);
+  }
+  check_weights(weights, "prior");
+  return ScalarPrior(std::move(list), floor);
+}
+
+inline RangePrior make_range_prior(const Components& components, double alike) {
+  ScalarPrior law = make_scalar_prior(components, 0);
+  if (!(std::isfinite(alike) && alike >= 0 && !(alike > 0 && law.atoms())))
+    throw std::invalid_argument("prior: alike must be 0 or, for gammas, a positive number");
+  return RangePrior(std::move(law), alike);
+}
+
 inline void bind_problem(nb::module_& m) {
   nb::class_<ScalarPrior>(m, "ScalarPrior", "Mixture of floor + G(shape, rate); rate 0 is an atom at shape.")
       .def("__init__",
-           [](ScalarPrior* self, const std::vector<std::tuple<double, double, double>>& components, double floor) {
-             std::vector<ScalarPrior::Component> list;
-             std::vector<double> weights;
-             for (const auto& [weight, shape, rate] : components) {
-               if (!(std::isfinite(shape) && std::isfinite(rate) && rate >= 0 && (rate > 0 ? shape > 0 : shape >= 0)))
-                 throw std::invalid_argument("prior: shapes and rates must be positive numbers");
-               list.push_back({weight, shape, rate});
-               weights.push_back(weight);
-             }
-             check_weights(weights, "prior");
-             new (self) ScalarPrior(std::move(list), floor);
+           [](ScalarPrior* self, const Components& components, double floor) {
+             new (self) ScalarPrior(make_scalar_prior(components, floor));
            },
            nb::arg("components"), nb::arg("floor") = 0.0)
       .def("log_p", &ScalarPrior::log_p);
+  nb::class_<RangePrior>(m, "RangePrior", "Ranges of a leaf: independent, or alike around a scale if `alike` is not 0.")
+      .def("__init__",
+           [](RangePrior* self, const Components& components, double alike) {
+             new (self) RangePrior(make_range_prior(components, alike));
+           },
+           nb::arg("components"), nb::arg("alike") = 0.0)
+      .def("log_p", [](const RangePrior& prior, const std::vector<double>& d) { return prior.log_p(d); });
   nb::class_<SplitPrior>(m, "SplitPrior")
       .def_rw("alpha", &SplitPrior::alpha)
       .def_rw("beta", &SplitPrior::beta)

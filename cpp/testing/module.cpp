@@ -36,6 +36,7 @@ std::optional<Proposal> propose(const std::string& move, const State& s, const P
   const double now = log_fit(problem, layer.leaves[index], layer.hyper);
   LeafProposal next = [&] {
     if (move == "range") return propose_range(layer, problem, ws, index, now, rng);
+    if (move == "common range") return propose_common_range(layer, problem, ws, index, now, rng);
     if (move == "nugget") return propose_nugget(layer, problem, ws, index, now, rng);
     if (move == "sigma2") return propose_sigma2(layer, problem, ws, index, now, rng);
     if (move == "tau2") return propose_tau2(layer, problem, ws, index, now, rng);

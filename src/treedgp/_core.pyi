@@ -15,6 +15,10 @@ class ScalarPrior:
     def __init__(self, components: Sequence[tuple[float, float, float]], floor: float = 0.0) -> None: ...
     def log_p(self, x: float) -> float: ...
 
+class RangePrior:
+    def __init__(self, components: Sequence[tuple[float, float, float]], alike: float = 0.0) -> None: ...
+    def log_p(self, d: Sequence[float]) -> float: ...
+
 class SplitPrior:
     alpha: float
     beta: float
@@ -29,7 +33,7 @@ class LimitingPrior:
 
 class LeafPrior:
     n_range: int
-    range: ScalarPrior
+    range: RangePrior
     nugget: ScalarPrior
     limiting: LimitingPrior
     tau2_random: bool

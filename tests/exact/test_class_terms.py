@@ -9,7 +9,7 @@ import pytest
 from harness import TREE_MOVES, WEIGHTS, split_data
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_terms import BLANK, BLANK_PRIOR, MIXTURE, NUGGET, close, log_q_scalar
+from test_terms import BLANK, BLANK_PRIOR, close, log_q_common_range, log_q_nugget, log_q_range, make_prior
 
 from oracle import moves, priors, simulate
 from oracle.bridge import core_classes, core_problem, core_trees, oracle_trees
@@ -30,7 +30,7 @@ from oracle.priors import LeafPrior
 from oracle.rules import leaf_rows, nearest
 from treedgp import _core, _testing
 
-LEAF_MOVES = ("range", "nugget", "sigma2", "tau2", "renew")
+LEAF_MOVES = ("range", "common range", "nugget", "sigma2", "tau2", "renew")
 ALL_MOVES = (*TREE_MOVES, *LEAF_MOVES)
 FIELDS = ("likelihood", "tree_prior", "rule_prior", "params_prior")
 TAU2 = 0.8
@@ -47,7 +47,7 @@ class Settings:
     kernel: str = "gaussian"
     mean: str = "constant"
     coef: str = "fixed"
-    ranges: str = "separable"  # none | isotropic | separable
+    ranges: str = "separable"  # none | isotropic | separable | alike
     limiting: bool = True
     tau2_random: bool = True
     learned: bool = False
@@ -72,7 +72,7 @@ def settings_of_a_model(draw, one_tree=False):
         kernel=draw(st.sampled_from(["gaussian", "matern12", "matern32", "matern52"])),
         mean=draw(st.sampled_from(["linear", "constant"])),
         coef=coef,
-        ranges=draw(st.sampled_from(["none", "isotropic", "separable"])),
+        ranges=draw(st.sampled_from(["none", "isotropic", "separable", "alike"])),
         limiting=draw(st.booleans()),
         tau2_random=coef == "hierarchical" or draw(st.booleans()),
         learned=draw(st.booleans()),
@@ -123,14 +123,7 @@ def make_model(s, rng):
         np.zeros(s.n),
         split_data(columns, kinds, min_leaf=s.min_leaf, alpha=0.9, beta=0.7, neighbours=neighbours),
         LeafModel(s.kernel, s.mean, "fixed" if counts else s.coef),
-        LeafPrior(0, (), (("atom", 1.0, 0.0),))
-        if counts
-        else LeafPrior(
-            {"none": 0, "isotropic": 1, "separable": s.q}[s.ranges],
-            MIXTURE,
-            NUGGET,
-            (10, 0.2, 0.7) if s.limiting else None,
-        ),
+        LeafPrior(0, (), (("atom", 1.0, 0.0),)) if counts else make_prior(s.ranges, s.q, s.limiting),
         tau2_random=s.tau2_random and not counts,
         s2_rates=rates,
         tau2_rates=rates if s.tau2_random else None,
@@ -217,16 +210,17 @@ def log_q_leaf(case, move, after, walked):
     if move in ("sigma2", "tau2"):
         return np.array([0.0, 0.0, log(getattr(new, move) / getattr(now, move))])
     if move == "nugget":
-        return log_q_scalar(prior.g, now.g, new.g, walked)
-    i = next(i for i in range(prior.n_range) if now.d[i] != new.d[i])
-    log_b = [log(priors.p_b(prior.limiting, p.d[i], p.b[i])) for p in (new, now)]
-    return log_q_scalar(prior.d, now.d[i], new.d[i], walked) - log(prior.n_range) + [*log_b, log(prior.n_range)]
+        return log_q_nugget(prior, now, new, walked)
+    if move == "common range":
+        return log_q_common_range(now, new)
+    return log_q_range(prior, now, new, walked)
 
 
 def applies(model, move):
     """Is it a move that rounds of this model play?"""
     return {
         "range": model.kind != "counts" and model.prior.n_range > 0,
+        "common range": model.kind != "counts" and model.prior.n_range > 0,
         "nugget": model.kind != "counts",
         "sigma2": model.kind == "polya_gamma",
         "tau2": model.kind == "polya_gamma" and model.tau2_random,

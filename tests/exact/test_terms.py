@@ -1,7 +1,7 @@
 """Every term of every move on random states, against the oracle computed from scratch."""
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from math import log
 
 import numpy as np
@@ -18,7 +18,7 @@ from oracle.rules import leaf_rows
 from oracle.target import Model, State, log_ig, log_marginals, log_target, log_terms
 from treedgp import _core, _testing
 
-ALL_MOVES = (*TREE_MOVES, "range", "nugget")
+ALL_MOVES = (*TREE_MOVES, "range", "common range", "nugget")
 
 # Marginal likelihoods are sums of n terms through a K of condition number up to about n / g: 1e-9 of their size.
 RELATIVE = 1e-9
@@ -36,7 +36,7 @@ class Settings:
     kernel: str
     mean: str
     coef: str
-    ranges: str  # none | isotropic | separable
+    ranges: str  # none | isotropic | separable | alike
     limiting: bool
     tau2_random: bool
     min_leaf: int
@@ -54,7 +54,7 @@ def settings_of_a_model(draw):
         kernel=draw(st.sampled_from(["gaussian", "matern12", "matern32", "matern52"])),
         mean=draw(st.sampled_from(["linear", "constant"])),
         coef=coef,
-        ranges=draw(st.sampled_from(["none", "isotropic", "separable"])),
+        ranges=draw(st.sampled_from(["none", "isotropic", "separable", "alike"])),
         limiting=draw(st.booleans()),
         tau2_random=coef == "hierarchical" or (coef == "fixed" and draw(st.booleans())),
         min_leaf=draw(st.integers(1, 4)),
@@ -85,6 +85,15 @@ MIXTURE = (("gamma", 0.5, 1.0, 20.0), ("gamma", 0.5, 10.0, 10.0))
 NUGGET = (("gamma", 1.0, 2.0, 8.0),)
 
 
+ALIKE = 1.5
+
+
+def make_prior(ranges, q, limiting):
+    n_range = {"none": 0, "isotropic": 1}.get(ranges, q)
+    alike = ALIKE if ranges == "alike" else None
+    return LeafPrior(n_range, MIXTURE, NUGGET, (10, 0.2, 0.7) if limiting else None, alike)
+
+
 def make_model(s, rng):
     x = rng.random((s.n, s.q))
     if s.ties:
@@ -102,8 +111,7 @@ def make_model(s, rng):
         beta=0.7,
         F=design(leaf, x) if s.coef == "flat" else None,
     )
-    n_range = {"none": 0, "isotropic": 1, "separable": s.q}[s.ranges]
-    prior = LeafPrior(n_range, MIXTURE, NUGGET, (10, 0.2, 0.7) if s.limiting else None)
+    prior = make_prior(s.ranges, s.q, s.limiting)
     learned = (0.2, 1.0) if s.coef == "hierarchical" else None
     return Model(x, rng.standard_normal(s.n), split, leaf, prior, s.tau2_random, learned, learned)
 
@@ -161,27 +169,50 @@ def log_q_tree(case, move, after):
     return forward, reverse, 0.0
 
 
-def log_q_scalar(components, now, after, walked):
+def log_q_scalar(log_p, now, after, walked):
     """A draw from the prior, or a symmetric walk on the log scale: forward, reverse, Jacobian."""
     if walked:
         return np.array([log(0.5), log(0.5), log(after / now)])
-    return np.array([log(0.5) + priors.log_mixture(components, v) for v in (after, now)] + [0.0])
+    return np.array([log(0.5) + log_p(v) for v in (after, now)] + [0.0])
+
+
+def log_q_nugget(prior, now, new, walked):
+    return log_q_scalar(partial(priors.log_mixture, prior.g), now.g, new.g, walked)
+
+
+def log_q_range(prior, now, new, walked):
+    """Which range, its step, and b given it."""
+    i = next(i for i in range(prior.n_range) if now.d[i] != new.d[i])
+
+    def log_p(d):
+        return priors.log_range_given(prior, (*now.d[:i], d, *now.d[i + 1 :]), i)
+
+    log_b = [log(priors.p_b(prior.limiting, p.d[i], p.b[i])) for p in (new, now)]
+    return log_q_scalar(log_p, now.d[i], new.d[i], walked) - log(prior.n_range) + [*log_b, log(prior.n_range)]
+
+
+def log_q_common_range(now, new):
+    """A walk of all log ranges by the same step: nothing but its Jacobian."""
+    factors = np.divide(new.d, now.d)
+    assert new.b == now.b
+    np.testing.assert_allclose(factors, factors[0], rtol=1e-12)
+    return np.array([0.0, 0.0, np.log(factors).sum()])
 
 
 def log_q_leaf(case, move, after, walked):
     prior = case.model.prior
     now, new = next((a, b) for a, b in zip(case.state.params, after.params, strict=True) if a != b)
     if move == "nugget":
-        return log_q_scalar(prior.g, now.g, new.g, walked)
-    i = next(i for i in range(prior.n_range) if now.d[i] != new.d[i])
-    log_b = [log(priors.p_b(prior.limiting, p.d[i], p.b[i])) for p in (new, now)]
-    return log_q_scalar(prior.d, now.d[i], new.d[i], walked) - log(prior.n_range) + [*log_b, log(prior.n_range)]
+        return log_q_nugget(prior, now, new, walked)
+    if move == "common range":
+        return log_q_common_range(now, new)
+    return log_q_range(prior, now, new, walked)
 
 
 def proposals(case, tries=3):
     """(move, terms, next state) of random proposals of all moves."""
     for move in ALL_MOVES:
-        if move == "range" and case.model.prior.n_range == 0:
+        if move in ("range", "common range") and case.model.prior.n_range == 0:
             continue
         for seed in range(tries):
             leaf = seed % len(case.state.params) if move not in TREE_MOVES else 0

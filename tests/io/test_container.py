@@ -540,6 +540,7 @@ PRIORS = [
         limiting=LimitingPrior(gamma=5.0, theta1=0.1, theta2=0.5),
     ),
     Priors(coefficients=CoefficientPrior(kind="flat")),
+    Priors(lengthscale=LengthscalePrior(alike=5.0), nugget=NuggetPrior(rates=(10**10,))),  # too large for a count
 ]
 
 

@@ -10,9 +10,17 @@ from .leaf import Hyper, LeafParams
 from .target import State
 
 
-def scalar_prior(components):
+def core_components(components):
     """('gamma', weight, shape, rate) or ('atom', weight, value)."""
-    return _core.ScalarPrior([(c[1], c[2], c[3] if c[0] == "gamma" else 0.0) for c in components])
+    return [(c[1], c[2], c[3] if c[0] == "gamma" else 0.0) for c in components]
+
+
+def scalar_prior(components):
+    return _core.ScalarPrior(core_components(components))
+
+
+def range_prior(prior):
+    return _core.RangePrior(core_components(prior.d), prior.alike or 0.0)
 
 
 def core_spec(model, hyper=None, tau2=1.0, **schedule):
@@ -24,7 +32,7 @@ def core_spec(model, hyper=None, tau2=1.0, **schedule):
     spec.leaf.n_range = model.prior.n_range
     spec.leaf.nugget = scalar_prior(model.prior.g)
     if model.prior.n_range > 0:
-        spec.leaf.range = scalar_prior(model.prior.d)
+        spec.leaf.range = range_prior(model.prior)
     spec.leaf.limiting.allowed = model.prior.limiting is not None
     if model.prior.limiting is not None:
         spec.leaf.limiting.gamma, spec.leaf.limiting.theta1, spec.leaf.limiting.theta2 = model.prior.limiting

@@ -10,7 +10,7 @@ import numpy as np
 
 from treedgp import _core
 
-from .bridge import latent_arrays, oracle_layer, preorder, scalar_prior
+from .bridge import latent_arrays, oracle_layer, preorder, range_prior, scalar_prior
 from .leaf import Hyper, correlation, design
 from .rules import draw_tree, leaf_rows
 from .simulate import Draw, draw_ig, draw_normal, draw_params, draw_response
@@ -143,7 +143,7 @@ def core_spec(case, sampler, **schedule):
     spec.leaf.n_range = model.prior.n_range
     spec.leaf.nugget = scalar_prior(model.prior.g)
     if model.prior.n_range > 0:
-        spec.leaf.range = scalar_prior(model.prior.d)
+        spec.leaf.range = range_prior(model.prior)
     spec.leaf.limiting.allowed = model.prior.limiting is not None
     if model.prior.limiting is not None:
         spec.leaf.limiting.gamma, spec.leaf.limiting.theta1, spec.leaf.limiting.theta2 = model.prior.limiting

@@ -1,6 +1,7 @@
 """Prior of one leaf's parameters (d, b, g).
 
-A positive scalar has a mixture of components ('gamma', weight, shape, rate) or ('atom', weight, value).
+A positive scalar has a mixture of components ('gamma', weight, shape, rate) or ('atom', weight, value). Ranges are
+independent, or d_i = s / r_i with one s from their mixture and r_i ~ G(k, k).
 """
 
 from dataclasses import dataclass
@@ -8,7 +9,7 @@ from itertools import product
 from math import inf, log
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, gammaln
 from scipy.stats import gamma, norm
 
 from .leaf import LeafParams
@@ -22,6 +23,7 @@ class LeafPrior:
     d: tuple[tuple, ...]
     g: tuple[tuple, ...]
     limiting: tuple[float, float, float] | None = None
+    alike: float | None = None  # k; None where ranges are independent
 
 
 def log_mixture(components, value):
@@ -48,8 +50,28 @@ def p_b(limiting, d, b):
     return p_linear(limiting, d) if b == 0 else 1 - p_linear(limiting, d)
 
 
+def log_ranges(prior, d):
+    """Joint log density of ranges of one leaf, which may be some of its ranges only."""
+    if prior.alike is None:
+        return sum(log_mixture(prior.d, d_i) for d_i in d)
+    n, k, inverse = len(d), prior.alike, 1 / np.array(d)
+
+    def log_component(_, w, a, b):
+        # G(s; a, b) times prod_i G(r_i; k, k) is, as a function of s, a gamma of this shape and rate.
+        shape, rate = a + n * k, b + k * inverse.sum()
+        constant = a * log(b) - gammaln(a) + n * (k * log(k) - gammaln(k))
+        return log(w) + constant + gammaln(shape) - shape * log(rate) + (k + 1) * np.log(inverse).sum()
+
+    return float(np.logaddexp.reduce([log_component(*component) for component in prior.d]))
+
+
+def log_range_given(prior, d, i):
+    """Log density of range i, given the other ranges of its leaf."""
+    return log_ranges(prior, d) - log_ranges(prior, (*d[:i], *d[i + 1 :]))
+
+
 def log_p_d(prior, p):
-    return sum(log_mixture(prior.d, d) for d in p.d)
+    return log_ranges(prior, p.d)
 
 
 def log_p_b(prior, p):
@@ -100,3 +122,10 @@ def draw_mixture(components, rng):
     weights = np.array([c[1] for c in components])
     component = components[rng.choice(len(components), p=weights / weights.sum())]
     return component[2] if component[0] == "atom" else rng.gamma(component[2], 1 / component[3])
+
+
+def draw_ranges(prior, rng):
+    if prior.alike is None:
+        return tuple(draw_mixture(prior.d, rng) for _ in range(prior.n_range))
+    s, k = draw_mixture(prior.d, rng), prior.alike
+    return tuple((s / rng.gamma(k, 1 / k, size=prior.n_range)).tolist())

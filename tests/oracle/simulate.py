@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .leaf import Hyper, LeafParams, correlation, design
-from .priors import draw_mixture, p_linear
+from .priors import draw_mixture, draw_ranges, p_linear
 from .rules import draw_tree, leaf_rows
 from .target import State, wishart_prior
 
@@ -45,7 +45,7 @@ def draw_ig(a, g, rng):
 def draw_params(model, hyper, rng, tau2=1.0):
     """(d, b, g, tau2) of one leaf; tau2 is the given one unless it is random."""
     prior = model.prior
-    d = tuple(draw_mixture(prior.d, rng) for _ in range(prior.n_range))
+    d = draw_ranges(prior, rng)
     b = tuple(int(rng.random() >= p_linear(prior.limiting, d_i)) for d_i in d)
     g = draw_mixture(prior.g, rng)
     return LeafParams(d, b, g, draw_ig(hyper.a_t, hyper.g_t, rng) if model.tau2_random else tau2)

@@ -4,7 +4,7 @@ classes.
 Families: `cgp` (no tree), `ctgp` (a tree for each latent), `otgp` (one tree for all). Coefficients: `fixed` (beta0, W
 and tau2 fixed, not at 0 and I unless `centred`), `tau2` (tau2 random), `b0` (hierarchical). sigma2 ~ IG(a/2, g/2) with
 a = 8, so that latents have seven moments, and g = 12 or g ~ Exp with that mean. The leaves are GPs with the limiting
-model allowed.
+model allowed; two ranges are alike where the mean is constant, independent where it is linear.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ from oracle.leaf import Hyper, LeafModel
 from oracle.priors import LeafPrior
 from oracle.rules import SplitData, dense_ranks
 from oracle.target import Model
-from statistical.models import LEVELS, LIMITING, RANGES, TAU2, X
+from statistical.models import ALIKE, LEVELS, LIMITING, RANGES, TAU2, X
 
 FAMILIES = ("cgp", "ctgp", "otgp")
 COEFFICIENTS = ("fixed", "tau2", "b0")
@@ -48,7 +48,7 @@ def make_class_case(
         np.zeros(len(X)),
         split,
         LeafModel(kernel, mean, "hierarchical" if coefficients == "b0" else "fixed"),
-        LeafPrior(n_range, RANGES, NUGGET, LIMITING),
+        LeafPrior(n_range, RANGES, NUGGET, LIMITING, ALIKE if n_range == 2 and mean == "constant" else None),
         tau2_random=coefficients != "fixed",
         s2_rates=(None, 1 / 12) if learn_g else None,
         tau2_rates=(0.2, 0.5) if coefficients == "b0" else None,

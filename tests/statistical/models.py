@@ -6,6 +6,7 @@ Hyperpriors are chosen so that the chains mix; the statistics are bounded, so th
 * tree: alpha 0.55, beta 0.5, so P(2 or more leaves) = 0.55 and half of those split again; min_leaf 1 to 3;
 * ranges: 0.5 G(2, 10) + 0.5 G(8, 8), correlations from near 0 to near 1 on [0, 1]; nugget: G(2, 5), whose
   mean is 0.4 and which has no density at 0, where a leaf would fix its own parameters;
+* `alike` ranges: a leaf's scale has the law of ranges, r_i ~ G(3, 3);
 * sigma2 ~ IG(a_s/2, g_s/2), a_s = 2 + Exp(0.2), g_s ~ Exp(0.2); with a fixed tau2: a_s = 5, g_s = 4, fixed;
 * tau2 ~ IG(a_t/2, g_t/2); hierarchical: a_t = 2 + Exp(0.2), g_t ~ Exp(0.5); otherwise a_t = 6, g_t = 3, fixed;
 * `fixed` coefficient priors have a mean that is not 0 and a covariance that is not diagonal.
@@ -33,7 +34,9 @@ LIMITING = (10.0, 0.2, 0.7)
 NO_NOISE = (("atom", 1.0, 0.0),)
 TAU2 = 0.7
 
-KINDS = ("constant", "linear", "gp", "llm", "matern")
+ALIKE = 3.0
+
+KINDS = ("constant", "linear", "gp", "llm", "matern", "alike")
 PRIORS = ("bmznot", "bmzt", "b0")
 
 
@@ -53,6 +56,7 @@ def _leaf(kind):
         "linear": ("gaussian", "linear", LeafPrior(0, RANGES, NO_NOISE), 3),
         "gp": ("gaussian", "linear", LeafPrior(2, RANGES, NUGGET), 2),
         "llm": ("gaussian", "linear", LeafPrior(2, RANGES, NUGGET, LIMITING), 3),
+        "alike": ("gaussian", "constant", LeafPrior(2, RANGES, NUGGET, LIMITING, ALIKE), 2),
         "matern": ("matern32", "constant", LeafPrior(1, RANGES, NUGGET), 1),
     }[kind]
 

@@ -25,6 +25,7 @@ QUICK = [
     ("gp", "bmzt"),
     ("llm", "b0"),
     ("matern", "bmznot"),
+    ("alike", "bmznot"),
 ]
 
 

@@ -11,7 +11,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from scipy.stats import chi2, expon, gamma, norm
+from scipy.stats import betaprime, chi2, expon, gamma, norm
 
 from oracle.bridge import core_problem, core_state
 from oracle.priors import p_linear
@@ -21,7 +21,7 @@ from statistical.summaries import PIVOTS, chain_draws, direct_draws, statistics,
 from treedgp import _core
 
 CHAINS = 4
-QUICK = [("llm", "b0"), ("matern", "bmzt")]
+QUICK = [("llm", "b0"), ("matern", "bmzt"), ("alike", "bmzt")]
 THIN = 60
 
 
@@ -41,6 +41,13 @@ def mixture_cdf(components, values):
     return sum(w * gamma.cdf(values, shape, scale=1 / rate) for _, w, shape, rate in components)
 
 
+def range_cdf(prior, values):
+    """Of one range; an alike one is a ratio of gammas."""
+    if prior.alike is None:
+        return mixture_cdf(prior.d, values)
+    return sum(w * betaprime.cdf(values * b / prior.alike, a, prior.alike) for _, w, a, b in prior.d)
+
+
 def boolean_cdf(case, d, b, rng):
     """b given d, made continuous: uniform on (0, p) if b = 0, on (p, 1) if b = 1."""
     p, v = p_linear(case.model.prior.limiting, d), rng.random(len(d))
@@ -54,7 +61,7 @@ def closed_forms(case, s, rng):
     if model.prior.n_range > 0:
         out["g"] = mixture_cdf(model.prior.g, s["g"])
     for i in range(model.prior.n_range):
-        out[f"d[{i}]"] = mixture_cdf(model.prior.d, s[f"d[{i}]"])
+        out[f"d[{i}]"] = range_cdf(model.prior, s[f"d[{i}]"])
         if model.prior.limiting is not None:
             out[f"b[{i}] given d[{i}]"] = boolean_cdf(case, s[f"d[{i}]"], s[f"b[{i}]"], rng)
     if model.tau2_random:

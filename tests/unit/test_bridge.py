@@ -184,10 +184,11 @@ def test_a_leaf_that_does_not_factorise_is_refused():
     assert len(set(np.diff(draws["node_start"]))) > 1  # limiting leaves grow and are pruned
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_leaves_are_renewed_where_there_are_three_classes(n_classes):
+@pytest.mark.parametrize(("n_classes", "alike"), [(2, False), (2, True), (3, False), (3, True)])
+def test_leaves_are_renewed_where_classes_or_ranges_hold_each_other(n_classes, alike):
     """Nothing else moves ranges here."""
-    case = make_class_case("cgp", n_classes, "fixed")
+    case = make_class_case("cgp", n_classes, "fixed", mean="constant" if alike else "linear")
+    assert (case.model.prior.alike is not None) == alike
     problem = core_problem(case, np.arange(len(case.model.x)) % n_classes, "polya_gamma", tune=0, range_moves=0)
     for layer in _core.run(problem, _core.start(problem, 1, 0, True), 1, 0, 0, 500)["draws"]:
-        assert (len(np.unique(layer["range"], axis=0)) > 1) == (n_classes > 2)
+        assert (len(np.unique(layer["range"], axis=0)) > 1) == (n_classes > 2 or alike)

@@ -332,7 +332,7 @@ DANGEROUS = {
     "thin of 0": "spec.schedule.thin = 0; play(spec)",
     "negative thin": "spec.schedule.thin = -1; play(spec)",
     "negative tune": "spec.schedule.tune = -1; play(spec)",
-    "a prior without components": "spec.leaf.range = _core.ScalarPrior([]); play(spec)",
+    "a prior without components": "spec.leaf.range = _core.RangePrior([]); play(spec)",
     "a nugget prior without components": "spec.leaf.nugget = _core.ScalarPrior([]); play(spec)",
     "a spec nobody filled in": "play(_core.Spec())",
     "a deeper tree than a path can hold": "spec.split.max_depth = 1000; play(spec)",
@@ -340,8 +340,11 @@ DANGEROUS = {
     "moves without weight": "spec.schedule.weights = [0.0] * 6; play(spec)",
     "weights that are not numbers": "spec.schedule.weights = [float('nan')] * 6; play(spec)",
     "alpha above 1": "spec.split.alpha = 1.5; play(spec)",
-    "a negative gamma shape": "spec.leaf.range = _core.ScalarPrior([(1.0, -1.0, 1.0)]); play(spec)",
-    "a gamma rate that is no number": "spec.leaf.range = _core.ScalarPrior([(1.0, 1.0, float('nan'))]); play(spec)",
+    "a negative gamma shape": "spec.leaf.range = _core.RangePrior([(1.0, -1.0, 1.0)]); play(spec)",
+    "a negative likeness of ranges": "spec.leaf.range = _core.RangePrior([(1.0, 1.0, 1.0)], -1.0); play(spec)",
+    "ranges alike without end": "spec.leaf.range = _core.RangePrior([(1.0, 1.0, 1.0)], float('inf')); play(spec)",
+    "alike atoms": "spec.leaf.range = _core.RangePrior([(1.0, 1.0, 0.0)], 2.0); play(spec)",
+    "a gamma rate that is no number": "spec.leaf.range = _core.RangePrior([(1.0, 1.0, float('nan'))]); play(spec)",
     "an inverse gamma of shape 0": "spec.sigma2.a = -100.0; spec.sigma2.learn_a = False; play(spec)",
     "codes with a column too many": """
         draws = dict(DRAWS)

@@ -94,10 +94,16 @@ def test_half_t_refuses_what_is_no_scale(bad):
         NoisePrior(g_shape=bad)
 
 
-@pytest.mark.parametrize("bad", [1e-200, 1e200])
-def test_half_t_refuses_scales_whose_squares_are_no_numbers(bad):
-    with pytest.raises(ConfigError, match="between 1e-100 and 1e100"):
+@pytest.mark.parametrize("bad", [1e-200, 9e-5, 1e200])
+def test_half_t_refuses_scales_near_the_floor_or_whose_squares_are_no_numbers(bad):
+    with pytest.raises(ConfigError, match="scale must lie between 1e-4 and 1e100"):
         NoisePrior.half_t(bad)
+
+
+@pytest.mark.parametrize("bad", [5e-324, 1.7e308])
+def test_half_t_refuses_degrees_that_leave_no_rate(bad):
+    with pytest.raises(ConfigError, match=r"degrees must lie between 0\.1 and 1e6"):
+        NoisePrior.half_t(1.0, bad)
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,8 @@ PRIOR_CLASSES: dict[str, type] = {
     for kind in (Priors, TreePrior, LengthscalePrior, NuggetPrior, NoisePrior, CoefficientPrior, LimitingPrior)
 }
 
+ADDED_LATER: dict[str, dict[str, Any]] = {"LengthscalePrior": {"alike": None}}  # older files lack them
+
 
 def priors_to_json(priors: Priors) -> dict[str, Any]:
     """Class names and fields, as JSON."""
@@ -52,7 +54,7 @@ def _setting_to_json(value: Any) -> Any:
         return value
     if isinstance(value, tuple | list):
         return [_setting_to_json(v) for v in value]
-    if isinstance(value, Integral):
+    if isinstance(value, Integral) and abs(int(value)) <= LARGEST_COUNT:
         return int(value)
     if isinstance(value, Real):
         return float(value)
@@ -68,6 +70,7 @@ def _opened(value: Any) -> tuple[type, dict[str, Any]]:
         f"priors: expected one of the classes {', '.join(PRIOR_CLASSES)}, got {shown(name)}",
     )
     kind, settings = PRIOR_CLASSES[name], {key: v for key, v in value.items() if key != "class"}
+    settings = ADDED_LATER.get(name, {}) | settings
     wrong = sorted({part.name for part in fields(kind)} ^ set(settings))
     _require(not wrong, f"priors: {name} lacks, or does not have, the setting(s) {shown(', '.join(wrong))}")
     return kind, settings

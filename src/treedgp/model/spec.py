@@ -92,7 +92,7 @@ class ClassSpec:
 
 
 def _check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:  # an array of one text is in the tuple too
         raise ConfigError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
 
 
@@ -186,7 +186,7 @@ class ModelSpec:
         spec.leaf.n_range = self.n_ranges(n_leaf_columns)
         # Without a correlation, sigma2 (1 + g) is one parameter: the noise.
         nugget = priors.nugget if spec.leaf.n_range else GammaMixture(fixed=0.0)
-        spec.leaf.range = _core.ScalarPrior(priors.lengthscale.components())
+        spec.leaf.range = _core.RangePrior(priors.lengthscale.components(), priors.lengthscale.alike or 0.0)
         spec.leaf.nugget = _core.ScalarPrior(nugget.components(), NUGGET_FLOOR)
         spec.leaf.limiting.allowed = self.limiting_linear
         for name in ("gamma", "theta1", "theta2"):

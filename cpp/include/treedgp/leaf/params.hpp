@@ -5,7 +5,7 @@
 #include "treedgp/prior/coefficients.hpp"
 #include "treedgp/prior/inverse_gamma.hpp"
 #include "treedgp/prior/limiting_prior.hpp"
-#include "treedgp/prior/scalar_prior.hpp"
+#include "treedgp/prior/range_prior.hpp"
 
 namespace treedgp {
 
@@ -26,18 +26,22 @@ struct LeafParams {
 
 struct LeafPrior {
   int n_range = 0;
-  ScalarPrior range, nugget;
+  RangePrior range;
+  ScalarPrior nugget;
   LimitingPrior limiting;
   bool tau2_random = true;  // tau2 ~ IG(a_tau/2, g_tau/2); else always `tau2_value`
   double tau2_value = 1;
   bool sigma2_explicit = false;  // moves condition on sigma2 ~ IG(a_sigma/2, g_sigma/2) instead of integrating it out
 
-  double log_range(double d, bool b) const { return range.log_p(d) + limiting.log_p(b, d); }
+  double log_p_ranges(const LeafParams& p) const {
+    double sum = range.log_p(p.d);
+    for (int i = 0; i < n_range; ++i) sum += limiting.log_p(p.b[i], p.d[i]);
+    return sum;
+  }
 
   // All but sigma2.
   double log_p_shape(const LeafParams& p, const Hyper& h) const {
-    double sum = nugget.log_p(p.g);
-    for (int i = 0; i < n_range; ++i) sum += log_range(p.d[i], p.b[i]);
+    const double sum = nugget.log_p(p.g) + log_p_ranges(p);
     return tau2_random ? sum + log_inverse_gamma(p.tau2, h.a_tau, h.g_tau) : sum;
   }
 
@@ -49,7 +53,7 @@ struct LeafPrior {
   LeafParams draw(Rng& rng, const Hyper& h) const {
     LeafParams p;
     for (int i = 0; i < n_range; ++i) {
-      p.d.push_back(range.draw(rng));
+      p.d.push_back(range.given(p.d, i).draw(rng));  // given those before it
       p.b.push_back(limiting.draw(rng, p.d[i]));
     }
     p.g = nugget.draw(rng);

@@ -13,8 +13,8 @@ struct ScalarStep {
 };
 
 // A draw from the prior, or a log-normal random walk.
-template <class Rng>
-ScalarStep step_scalar(double now, const ScalarPrior& prior, double log_step, Rng& rng) {
+template <class Rng, class Prior>
+ScalarStep step_scalar(double now, const Prior& prior, double log_step, Rng& rng) {
   const double log_p_now = prior.log_p(now);
   if (rng.coin()) {
     const double value = prior.draw(rng), log_p_next = prior.log_p(value);

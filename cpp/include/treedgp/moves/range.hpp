@@ -13,7 +13,7 @@ LeafProposal propose_range(const Layer& layer, const Problem& problem, Workspace
   const int i = rng.pick(prior.n_range);
   const double d = old.params.d[i];
   const bool b = old.params.b[i];
-  const ScalarStep step = step_scalar(d, prior.range, layer.log_step[range_step], rng);
+  const ScalarStep step = step_scalar(d, prior.range.given(old.params.d, i), layer.log_step[range_step], rng);
   const bool next_b = prior.limiting.draw(rng, step.value);
 
   LeafProposal next{.leaf = std::move(ws.spare), .walked = step.walked};

@@ -29,6 +29,7 @@ class ScalarPrior {
   bool empty() const { return components_.empty(); }
   bool atoms() const { return !components_.empty() && components_[0].rate == 0; }
   bool fixed() const { return components_.size() == 1 && atoms(); }
+  const std::vector<Component>& components() const { return components_; }
 
   template <class Rng>
   double draw(Rng& rng) const {

@@ -54,8 +54,8 @@ struct Turn {
   }
 };
 
-// The parameters of one leaf and class, over a bridge: a class that is flat in a leaf, where another does its work, would
-// hardly bend otherwise.
+// The parameters of one leaf and class, over a bridge. Else a class that is flat in a leaf, where another does its work,
+// would hardly bend; nor would a leaf take back a column that it has dropped where alike ranges hold each other short.
 template <class Rng>
 bool renew_leaf(const Turn& turn, Rng& rng) {
   const Layer& layer = turn.tree.layers[rng.pick(static_cast<int>(turn.tree.layers.size()))];
@@ -73,7 +73,7 @@ void move_with_latents(const Turn& turn, Rng& rng) {
   const bool screened = turn.tempo.screened;
   if (spec.sigma2.learn_g) turn.scale(turn.layer.leaves, true, rng);
   if (!turn.slides || !turn.tempo.bridges || &turn.layer != &layers[0]) return;
-  if (turn.layers.size() > 1 && !screened)  // of two classes none can do another's work
+  if ((turn.layers.size() > 1 || spec.leaf.range.alike()) && !screened)
     turn.counts.steps[range_step].add(renew_leaf(turn, rng));
   if (spec.split.alpha == 0) return;
   // Else the latents of the other classes hold a tree that they share.

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "treedgp/moves/change.hpp"
+#include "treedgp/moves/common_range.hpp"
 #include "treedgp/moves/grow.hpp"
 #include "treedgp/moves/nugget.hpp"
 #include "treedgp/moves/prune.hpp"
@@ -45,6 +46,7 @@ template <class Rng>
 void move_leaves(Layer& layer, const Problem& problem, Workspace& ws, const Tempo& tempo, Counts& counts, Rng& rng) {
   const LeafPrior& prior = problem.spec.leaf;
   const int range_moves = prior.n_range > 0 ? tempo.range_moves : 0;
+  const bool in_common = prior.range.alike() && prior.n_range > 1;
   const int nugget_moves = prior.nugget.fixed() ? 0 : tempo.nugget_moves;
   if (range_moves + nugget_moves == 0 && !prior.sigma2_explicit) return;
   for (int i = 0; i < static_cast<int>(layer.leaves.size()); ++i) {
@@ -59,7 +61,10 @@ void move_leaves(Layer& layer, const Problem& problem, Workspace& ws, const Temp
       counts.steps[step].add(accepted);
       if (next.walked) tempo.adapt(layer.log_step[step], accepted);
     };
-    for (int t = 0; t < range_moves; ++t) decide(propose_range(layer, problem, ws, i, now, rng), range_step);
+    for (int t = 0; t < range_moves; ++t)
+      decide(in_common && rng.coin() ? propose_common_range(layer, problem, ws, i, now, rng)
+                                     : propose_range(layer, problem, ws, i, now, rng),
+             range_step);
     for (int t = 0; t < nugget_moves; ++t) decide(propose_nugget(layer, problem, ws, i, now, rng), nugget_step);
     if (!prior.sigma2_explicit) continue;
     for (int t = 0; t < tempo.sigma2_moves; ++t) decide(propose_sigma2(layer, problem, ws, i, now, rng), sigma2_step);
